@@ -1,0 +1,159 @@
+"""The exceptions of pytest-retrieval, all in one tree.
+
+::
+
+    RetrievalError
+    ├── InputError (ValueError)          a value passed to a function cannot be used
+    │   ├── MeasureError                 a measure's name, cutoff or parameter is not known
+    │   ├── QueryMismatchError           query ids on two sides do not meet
+    │   ├── DuplicateDocumentError       a ranking names one document twice
+    │   └── FileError                    a file cannot be used; lists every problem found in it
+    │       ├── GoldSetError             … of a gold set
+    │       └── PinError                 … of the pins or their evidence
+    ├── RetrieverError                   a retriever raised or returned something that is no ranking
+    ├── SettingsError                    an option, ini value or goldset.toml that stops the session
+    ├── MissingExtraError (ImportError)  an optional dependency is not installed
+    └── Unavailable                      raised or returned by a project: this retriever cannot run here
+
+This module stands on the ground: it imports nothing of the package, and every room may import it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
+
+__all__ = [
+    "DuplicateDocumentError",
+    "FileError",
+    "GoldSetError",
+    "InputError",
+    "MeasureError",
+    "MissingExtraError",
+    "PinError",
+    "Problem",
+    "QueryMismatchError",
+    "RetrievalError",
+    "RetrieverError",
+    "SettingsError",
+    "Unavailable",
+    "listed",
+]
+
+MOST_PROBLEMS_SHOWN = 50
+
+
+def listed(names: Iterable[object], most: int = 10) -> str:
+    """Return names joined for a message: the first `most`, then how many more there are.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    texts = [str(name) for name in names]
+    shown = ", ".join(texts[:most])
+    return f"{shown} and {len(texts) - most} more" if len(texts) > most else shown
+
+
+class RetrievalError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class InputError(RetrievalError, ValueError):
+    """A value passed to a function cannot be used; the message says which and what is allowed."""
+
+
+class MeasureError(InputError):
+    """A measure's name, cutoff or parameter is not known."""
+
+
+class QueryMismatchError(InputError):
+    """Query ids on two sides do not meet."""
+
+
+class DuplicateDocumentError(InputError):
+    """A ranking names one document twice."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong at one place of a file.
+
+    Attributes
+    ----------
+    message
+        What is wrong, what was allowed and how to mend it, in one line.
+    file
+        The file as the user knows it.
+    line
+        Line number from 1; None where the whole file is meant.
+    """
+
+    message: str
+    file: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.message}" if place else self.message
+
+
+class FileError(InputError):
+    """A file cannot be used. `problems` holds everything found wrong in it, not only the first.
+
+    Parameters
+    ----------
+    what
+        The thing that could not be read, for the headline.
+    problems
+        At least one problem.
+    """
+
+    def __init__(self, what: str, problems: Iterable[Problem]) -> None:
+        self.what = what
+        self.problems = tuple(problems)
+        count = len(self.problems)
+        lines = [f"{what}: {count} problem{'s' if count != 1 else ''}"]
+        lines += [f"  {problem}" for problem in self.problems[:MOST_PROBLEMS_SHOWN]]
+        if count > MOST_PROBLEMS_SHOWN:
+            lines.append(f"  … and {count - MOST_PROBLEMS_SHOWN} more")
+        super().__init__("\n".join(lines))
+
+
+class GoldSetError(FileError):
+    """A gold set's files cannot be used."""
+
+
+class PinError(FileError):
+    """The pins of a gold set, or their evidence, cannot be used."""
+
+
+class RetrieverError(RetrievalError):
+    """A retriever raised, or returned something that is no ranking."""
+
+
+class SettingsError(RetrievalError):
+    """An option, an ini value or a goldset.toml cannot be used; the session stops with exit code 4."""
+
+
+class MissingExtraError(RetrievalError, ImportError):
+    """An optional dependency is not installed; the message names the extra that brings it."""
+
+
+@final
+class Unavailable(RetrievalError):
+    """This retriever cannot run here: no key, no index, no network.
+
+    Return it in place of a retriever, or raise it in one. Its cells are then skipped by name, or fail
+    where the ini key ``retrieval_unavailable`` is ``error``.
+
+    Parameters
+    ----------
+    reason
+        Why, for a reader of the test report.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)

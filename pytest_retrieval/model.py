@@ -1,0 +1,580 @@
+"""The values everything else is about: judgments, rankings, gold sets.
+
+They are frozen and columnar, and do nothing beyond checking what they are made of. This module stands on the
+ground: files make these values, measures read them, and neither knows the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from pytest_retrieval.errors import InputError, listed
+from pytest_retrieval.order import by_score
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+
+    IntArray = npt.NDArray[np.int64]
+    FloatArray = npt.NDArray[np.float64]
+    ObjectArray = npt.NDArray[np.object_]
+
+__all__ = ["ALL", "Digests", "GoldSet", "Qrels", "Run", "Subject"]
+
+ALL = "all"
+"""The stratum that holds every query: the only one of a gold set without strata."""
+
+_EMPTY: Mapping[str, Any] = {}
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
+class Qrels(Mapping[str, "dict[str, int]"]):
+    """Judgments: query → document → grade, as a mapping and as columns.
+
+    Parameters
+    ----------
+    judgments
+        ``{query_id: {doc_id: grade}}``, or ``{query_id: [doc_id, …]}`` where every listed document is
+        relevant. Grades are whole numbers; 0 and below mean judged and not relevant. A query may have no
+        judgments at all.
+    relevance_level
+        Smallest grade that counts as relevant, at least 1.
+    groups
+        ``{query_id: {doc_id: group}}``: documents of one group are interchangeable (`group_recall@k`).
+    strata, splits
+        ``{query_id: name}``.
+    slices
+        ``{query_id: names}``: overlapping tags.
+    unanswerable
+        Queries that are meant to have no relevant document.
+
+    Attributes
+    ----------
+    query_ids : tuple of str, length Q
+    starts : ndarray of int64, shape (Q + 1,)
+        Rows ``starts[q]`` up to ``starts[q + 1]`` of the columns belong to query ``q``.
+    doc_ids : ndarray of object (str), shape (N,)
+    grades : ndarray of int64, shape (N,)
+    groups : ndarray of object (str), shape (N,), or None
+
+    Raises
+    ------
+    InputError
+        An id that is not a non-empty string, a grade that is not a whole number, a level below 1.
+
+    Examples
+    --------
+    >>> qrels = Qrels({"q1": {"c12": 2, "c40": 1}}, relevance_level=2)
+    >>> qrels["q1"]
+    {'c12': 2, 'c40': 1}
+    """
+
+    query_ids: tuple[str, ...]
+    starts: IntArray
+    doc_ids: ObjectArray
+    grades: IntArray
+    groups: ObjectArray | None
+    relevance_level: int
+    strata: Mapping[str, str] | None
+    splits: Mapping[str, str] | None
+    slices: Mapping[str, tuple[str, ...]] | None
+    unanswerable: frozenset[str]
+    _place: Mapping[str, int]
+
+    def __init__(
+        self,
+        judgments: Mapping[str, Mapping[str, int] | Iterable[str]],
+        relevance_level: int = 1,
+        *,
+        groups: Mapping[str, Mapping[str, str]] | None = None,
+        strata: Mapping[str, str] | None = None,
+        splits: Mapping[str, str] | None = None,
+        slices: Mapping[str, Iterable[str]] | None = None,
+        unanswerable: Iterable[str] = (),
+    ) -> None:
+        level = _level(relevance_level)
+        doc_ids: list[str] = []
+        grades: list[int] = []
+        names: list[str] = []
+        starts = [0]
+        for query_id, documents in judgments.items():
+            _check_id(query_id, "query_id")
+            graded = _graded(query_id, documents, level)
+            doc_ids += graded
+            grades += graded.values()
+            starts.append(len(doc_ids))
+            if groups is not None:
+                of_query = groups.get(query_id, _EMPTY)
+                names += (of_query.get(doc_id, doc_id) for doc_id in graded)
+        self._fill(
+            tuple(judgments),
+            np.array(starts, dtype=np.int64),
+            objects(doc_ids),
+            np.array(grades, dtype=np.int64),
+            None if groups is None else objects(names),
+            level,
+            strata,
+            splits,
+            slices,
+            unanswerable,
+        )
+
+    @classmethod
+    def from_columns(
+        cls,
+        query_ids: Sequence[str],
+        starts: IntArray,
+        doc_ids: ObjectArray,
+        grades: IntArray,
+        *,
+        relevance_level: int = 1,
+        groups: ObjectArray | None = None,
+        strata: Mapping[str, str] | None = None,
+        splits: Mapping[str, str] | None = None,
+        slices: Mapping[str, Iterable[str]] | None = None,
+        unanswerable: Iterable[str] = (),
+    ) -> Qrels:
+        """Return judgments from columns that the caller has checked already (a file reader has).
+
+        Shapes and types are those of the attributes of the same names.
+        """
+        qrels = object.__new__(cls)
+        level = _level(relevance_level)
+        qrels._fill(
+            tuple(query_ids), starts, doc_ids, grades, groups, level, strata, splits, slices, unanswerable
+        )
+        return qrels
+
+    def _fill(
+        self,
+        query_ids: tuple[str, ...],
+        starts: IntArray,
+        doc_ids: ObjectArray,
+        grades: IntArray,
+        groups: ObjectArray | None,
+        relevance_level: int,
+        strata: Mapping[str, str] | None,
+        splits: Mapping[str, str] | None,
+        slices: Mapping[str, Iterable[str]] | None,
+        unanswerable: Iterable[str],
+    ) -> None:
+        place = {query_id: number for number, query_id in enumerate(query_ids)}
+        put = object.__setattr__
+        put(self, "query_ids", query_ids)
+        put(self, "starts", starts)
+        put(self, "doc_ids", doc_ids)
+        put(self, "grades", grades)
+        put(self, "groups", groups)
+        put(self, "relevance_level", relevance_level)
+        put(self, "strata", None if strata is None else dict(strata))
+        put(self, "splits", None if splits is None else dict(splits))
+        put(self, "slices", None if slices is None else {q: tuple(names) for q, names in slices.items()})
+        put(self, "unanswerable", frozenset(unanswerable))
+        put(self, "_place", place)
+
+    def __getitem__(self, query_id: str) -> dict[str, int]:
+        rows = _rows(self._place[query_id], self.starts)
+        return dict(zip(self.doc_ids[rows].tolist(), self.grades[rows].tolist(), strict=True))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.query_ids)
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Qrels: {len(self)} queries, {len(self.doc_ids)} judgments,"
+            f" relevant from grade {self.relevance_level}>"
+        )
+
+    def relevant(self, query_id: str) -> dict[str, int]:
+        """Return the relevant documents of one query with their grades."""
+        return {doc: grade for doc, grade in self[query_id].items() if grade >= self.relevance_level}
+
+    def select(self, query_ids: Iterable[str]) -> Qrels:
+        """Return the judgments of some queries, in the order given.
+
+        Raises
+        ------
+        KeyError
+            A query id that has no judgments here.
+        """
+        query_ids = tuple(query_ids)
+        starts, rows = _selected([self._place[query_id] for query_id in query_ids], self.starts)
+        return Qrels.from_columns(
+            query_ids,
+            starts,
+            self.doc_ids[rows],
+            self.grades[rows],
+            relevance_level=self.relevance_level,
+            groups=None if self.groups is None else self.groups[rows],
+            strata=self.strata,
+            splits=self.splits,
+            slices=self.slices,
+            unanswerable=self.unanswerable,
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
+class Run(Mapping[str, "tuple[str, ...]"]):
+    """Rankings: query → documents in order, by one system.
+
+    Parameters
+    ----------
+    rankings
+        ``{query_id: [doc_id, …]}``: the list is the ranking and is never re-sorted, or
+        ``{query_id: {doc_id: score}}``: ranked by score descending, equal scores by id descending as
+        trec_eval does, or ``{query_id: [(doc_id, score), …]}``: the order of the list, scores kept.
+    name
+        Name of the system.
+    stages
+        Earlier rankings of the same system, by stage, in the order the system runs them.
+
+    Attributes
+    ----------
+    query_ids : tuple of str, length Q
+    starts : ndarray of int64, shape (Q + 1,)
+        Rows ``starts[q]`` up to ``starts[q + 1]`` hold the ranking of query ``q``, best first.
+    doc_ids : ndarray of object (str), shape (N,)
+    scores : ndarray of float64, shape (N,), or None
+        NaN in rows whose query came without scores; None where no query had any.
+
+    Raises
+    ------
+    InputError
+        An id that is not a non-empty string; a score that is NaN or no number.
+
+    Examples
+    --------
+    >>> Run({"q1": {"kea": 0.5, "tui": 0.5}})["q1"]
+    ('tui', 'kea')
+    >>> Run({"q1": ["kea", "tui"]})["q1"]
+    ('kea', 'tui')
+    """
+
+    query_ids: tuple[str, ...]
+    starts: IntArray
+    doc_ids: ObjectArray
+    scores: FloatArray | None
+    name: str
+    stages: Mapping[str, Run]
+    _place: Mapping[str, int]
+
+    def __init__(
+        self,
+        rankings: Mapping[str, Sequence[str] | Sequence[tuple[str, float]] | Mapping[str, float]],
+        name: str = "",
+        *,
+        stages: Mapping[str, Run] | None = None,
+    ) -> None:
+        doc_ids: list[str] = []
+        scores: list[float] = []
+        starts = [0]
+        to_sort: list[int] = []
+        for query_id, ranking in rankings.items():
+            _check_id(query_id, "query_id")
+            if isinstance(ranking, Mapping):
+                to_sort.append(len(starts) - 1)
+            ids, of_ids = _ranking(query_id, ranking)
+            doc_ids += ids
+            scores += of_ids
+            starts.append(len(doc_ids))
+        columns = objects(doc_ids), np.array(scores, dtype=np.float64)
+        offsets = np.array(starts, dtype=np.int64)
+        order = _order_of_mappings(columns[0], columns[1], offsets, to_sort)
+        known = len(scores) > 0 and not np.isnan(columns[1]).all()
+        self._fill(
+            tuple(rankings), offsets, columns[0][order], columns[1][order] if known else None, name, stages
+        )
+
+    @classmethod
+    def from_columns(
+        cls,
+        query_ids: Sequence[str],
+        starts: IntArray,
+        doc_ids: ObjectArray,
+        scores: FloatArray | None = None,
+        *,
+        name: str = "",
+        stages: Mapping[str, Run] | None = None,
+    ) -> Run:
+        """Return rankings from columns that are in order and checked already (a file reader's are).
+
+        Shapes and types are those of the attributes of the same names.
+        """
+        run = object.__new__(cls)
+        run._fill(tuple(query_ids), starts, doc_ids, scores, name, stages)
+        return run
+
+    def _fill(
+        self,
+        query_ids: tuple[str, ...],
+        starts: IntArray,
+        doc_ids: ObjectArray,
+        scores: FloatArray | None,
+        name: str,
+        stages: Mapping[str, Run] | None,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "query_ids", query_ids)
+        put(self, "starts", starts)
+        put(self, "doc_ids", doc_ids)
+        put(self, "scores", scores)
+        put(self, "name", name)
+        put(self, "stages", dict(stages or {}))
+        put(self, "_place", {query_id: number for number, query_id in enumerate(query_ids)})
+
+    def __getitem__(self, query_id: str) -> tuple[str, ...]:
+        return tuple(self.doc_ids[_rows(self._place[query_id], self.starts)].tolist())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.query_ids)
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    def __repr__(self) -> str:
+        name = f" {self.name!r}" if self.name else ""
+        return f"<Run{name}: {len(self)} queries, {len(self.doc_ids)} documents>"
+
+    def scored(self, query_id: str) -> tuple[tuple[str, float], ...]:
+        """Return one ranking as (doc_id, score) pairs; scores are NaN where the run has none."""
+        rows = _rows(self._place[query_id], self.starts)
+        documents = self.doc_ids[rows].tolist()
+        scores = [float("nan")] * len(documents) if self.scores is None else self.scores[rows].tolist()
+        return tuple(zip(documents, scores, strict=True))
+
+    def select(self, query_ids: Iterable[str]) -> Run:
+        """Return the rankings of those of these queries that the run answered, in the order given."""
+        query_ids = tuple(query_id for query_id in query_ids if query_id in self._place)
+        starts, rows = _selected([self._place[query_id] for query_id in query_ids], self.starts)
+        return Run.from_columns(
+            query_ids,
+            starts,
+            self.doc_ids[rows],
+            None if self.scores is None else self.scores[rows],
+            name=self.name,
+            stages={stage: run.select(query_ids) for stage, run in self.stages.items()},
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is gated: a run's name, its measures (primary first) and the packages it cannot do without."""
+
+    name: str
+    measures: tuple[str, ...]
+    requires: tuple[str, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """SHA-256 of what a pin stands on, as hexadecimal; whitespace, key and line order do not change them."""
+
+    catalog: str
+    judgments: str
+    strata: str
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class GoldSet:
+    """A gold set: catalog, queries and judgments, and how they are to be gated.
+
+    Attributes
+    ----------
+    name, version, provenance, licence
+        What it is and where it comes from; the name identifies it.
+    qrels
+        The judgments, with strata, splits, slices and unanswerable queries.
+    queries
+        DataFrame indexed by query_id, with at least the column ``query``.
+    catalog
+        DataFrame indexed by doc_id, or None where the gold set lists no documents.
+    grades
+        Name → grade.
+    subjects
+        What is gated, by name.
+    gate_splits
+        Splits whose queries are gated; None where the queries have no splits.
+    gate_also
+        Cells beyond the strata: ``"all"``, ``"slice:<name>"``.
+    unjudged
+        ``"irrelevant"``: only positives are listed; ``"unknown"``: nobody looked at the rest.
+    depth
+        How deep retrievers are asked to rank.
+    context_size
+        How many documents the prompt holds, if it says.
+    min_judged
+        Smallest mean judged@k that a verdict may rest on, or None.
+    tolerance, alpha, recording_drift
+        Defaults of the gate: largest drop that is held, level of statistical rules, share of stale contexts.
+    must
+        Queries whose primary score may never fall.
+    folder
+        Where it was read from, as a label; empty where it was made in memory.
+    """
+
+    name: str
+    qrels: Qrels
+    queries: pd.DataFrame
+    digests: Digests
+    catalog: pd.DataFrame | None = None
+    version: str = ""
+    provenance: str = ""
+    licence: str = ""
+    grades: Mapping[str, int] = field(default_factory=dict)
+    subjects: Mapping[str, Subject] = field(default_factory=dict)
+    gate_splits: tuple[str, ...] | None = None
+    gate_also: tuple[str, ...] = ()
+    unjudged: str = "irrelevant"
+    depth: int = 100
+    context_size: int | None = None
+    min_judged: float | None = None
+    tolerance: float = 0.0
+    alpha: float = 0.05
+    recording_drift: float = 0.0
+    must: frozenset[str] = frozenset()
+    folder: str = ""
+
+    @property
+    def gated_queries(self) -> tuple[str, ...]:
+        """The queries of the gate's splits, sorted by id."""
+        splits = self.qrels.splits
+        if self.gate_splits is None or splits is None:
+            return tuple(sorted(self.qrels.query_ids))
+        wanted = set(self.gate_splits)
+        return tuple(sorted(query_id for query_id in self.qrels.query_ids if splits[query_id] in wanted))
+
+    def text_of(self, query_id: str) -> str:
+        """Return the text of one query."""
+        return str(self.queries.at[query_id, "query"])
+
+    def __repr__(self) -> str:
+        documents = "no catalog" if self.catalog is None else f"{len(self.catalog)} documents"
+        return f"<GoldSet {self.name!r}: {len(self.queries)} queries, {documents}, {self.qrels!r}>"
+
+
+def objects(values: Sequence[Any]) -> ObjectArray:
+    """Return values as a one-dimensional array of objects, also where they are sequences themselves."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _level(level: object) -> int:
+    if isinstance(level, bool) or not isinstance(level, int | np.integer) or level < 1:
+        raise InputError(f"relevance_level is {level!r}; allowed is a whole number of at least 1")
+    return int(level)
+
+
+def _check_id(value: object, what: str, query_id: str | None = None) -> None:
+    if isinstance(value, str) and value:
+        return
+    place = "" if query_id is None else f" in query {query_id!r}"
+    if value == "":
+        raise InputError(f"empty {what}{place}; an id is a string of at least one character")
+    raise InputError(
+        f"{what} {value!r}{place} is of type {type(value).__name__}; ids are strings: write str(...)"
+    )
+
+
+def _graded(query_id: str, documents: object, level: int) -> dict[str, int]:
+    """Return one query's documents with checked grades; a bare list of ids means relevant."""
+    if isinstance(documents, str):
+        raise InputError(
+            f"judgments of query {query_id!r} are the string {documents!r}; allowed are a mapping"
+            " doc_id → grade or a list of relevant ids"
+        )
+    pairs: Iterable[tuple[Any, Any]]
+    if isinstance(documents, Mapping):
+        pairs = documents.items()
+    elif isinstance(documents, Iterable):
+        pairs = ((doc_id, level) for doc_id in documents)
+    else:
+        raise InputError(
+            f"judgments of query {query_id!r} are {documents!r}; allowed are a mapping doc_id → grade or a"
+            " list of relevant ids"
+        )
+    graded: dict[str, int] = {}
+    for doc_id, grade in pairs:
+        _check_id(doc_id, "doc_id", query_id)
+        number = isinstance(grade, int | float | np.integer | np.floating) and not isinstance(grade, bool)
+        if not number or grade != grade or abs(grade) == float("inf") or grade != int(grade):
+            raise InputError(
+                f"grade {grade!r} of document {doc_id!r} in query {query_id!r} is not a whole number;"
+                " allowed are integers such as 0, 1, 2"
+            )
+        graded[doc_id] = int(grade)
+    return graded
+
+
+def _ranking(query_id: str, ranking: object) -> tuple[list[str], list[float]]:
+    """Return one query's documents and scores (NaN without any) in the order given."""
+    if isinstance(ranking, str) or not isinstance(ranking, Iterable):
+        raise InputError(
+            f"ranking of query {query_id!r} is {ranking!r}; allowed are a list of doc ids, a list of"
+            " (doc_id, score) pairs or a mapping doc_id → score"
+        )
+    pairs: list[tuple[Any, Any]]
+    if isinstance(ranking, Mapping):
+        pairs = list(ranking.items())
+    else:
+        pairs = [
+            (entry[0], entry[1]) if isinstance(entry, tuple | list) and len(entry) == 2 else (entry, None)
+            for entry in ranking
+        ]
+    unscored = float("nan")
+    scores: list[float] = []
+    not_numbers: list[str] = []
+    for doc_id, score in pairs:
+        _check_id(doc_id, "doc_id", query_id)
+        if score is None and not isinstance(ranking, Mapping):
+            scores.append(unscored)
+            continue
+        try:
+            value = float(score)
+        except (TypeError, ValueError):
+            value = unscored
+        if value != value:
+            not_numbers.append(f"{doc_id} ({score!r})")
+        scores.append(value)
+    if not_numbers:
+        raise InputError(
+            f"query {query_id!r}: scores that are no numbers: {listed(not_numbers)}; allowed are finite"
+            " numbers and infinities"
+        )
+    return [doc_id for doc_id, _ in pairs], scores
+
+
+def _order_of_mappings(
+    doc_ids: ObjectArray, scores: FloatArray, starts: IntArray, queries: list[int]
+) -> IntArray:
+    """Return the row order in which only the queries that came as mappings are sorted by score."""
+    order = np.arange(len(doc_ids), dtype=np.int64)
+    if queries:
+        inner, rows = _selected(queries, starts)
+        order[rows] = rows[by_score(doc_ids[rows], scores[rows], inner)]
+    return order
+
+
+def _rows(query: int, starts: IntArray) -> slice:
+    return slice(int(starts[query]), int(starts[query + 1]))
+
+
+def _selected(queries: Sequence[int], starts: IntArray) -> tuple[IntArray, IntArray]:
+    """Return new starts and the rows of some queries, in the order given."""
+    wanted = np.asarray(queries, dtype=np.int64)
+    lengths = starts[wanted + 1] - starts[wanted]
+    new_starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
+    rows = np.repeat(starts[wanted] - new_starts[:-1], lengths) + np.arange(new_starts[-1], dtype=np.int64)
+    return new_starts, rows
