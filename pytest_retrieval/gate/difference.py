@@ -1,0 +1,113 @@
+"""What became of each query: its score, its relevant documents' ranks, the stage that lost them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+from pytest_retrieval.gate.pin import Evidence
+from pytest_retrieval.measures.ranking import ranks_of
+from pytest_retrieval.model import GoldSet, Run
+
+__all__ = ["Move", "QueryChange", "changes_of"]
+
+NOT_FOUND = "nowhere"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """Where one relevant document stood, and where it stands now.
+
+    Attributes
+    ----------
+    doc_id, grade
+        The document and its grade today.
+    before, after
+        Rank from 1, or None where the ranking did not hold it.
+    stages
+        Stage → rank today, for a retriever that returns stages.
+    """
+
+    doc_id: str
+    grade: int
+    before: int | None
+    after: int | None
+    stages: Mapping[str, int | None] = field(default_factory=dict)
+
+    @property
+    def last_held(self) -> str | None:
+        """The last stage that still held the document; `NOT_FOUND` where none did, None without stages."""
+        if not self.stages:
+            return None
+        held = [stage for stage, rank in self.stages.items() if rank is not None]
+        return held[-1] if held else NOT_FOUND
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryChange:
+    """One query whose score changed, with its relevant documents that moved."""
+
+    query_id: str
+    text: str
+    before: float
+    after: float
+    moves: tuple[Move, ...]
+    history: tuple[str, ...] = ()
+
+
+def changes_of(
+    goldset: GoldSet,
+    evidence: Mapping[str, Evidence],
+    run: Run,
+    scores: Mapping[str, tuple[float, float]],
+    level: int,
+) -> tuple[QueryChange, ...]:
+    """Return what changed, for the queries given as query → (before, after)."""
+    return tuple(
+        QueryChange(
+            query_id=query_id,
+            text=goldset.text_of(query_id),
+            before=before,
+            after=after,
+            moves=_moves(goldset, evidence[query_id], run, query_id, level),
+        )
+        for query_id, (before, after) in scores.items()
+    )
+
+
+def _moves(goldset: GoldSet, pinned: Evidence, run: Run, query_id: str, level: int) -> tuple[Move, ...]:
+    ranks = ranks_of(run.get(query_id, ()))
+    stages: dict[str, Mapping[str, int]] = {
+        stage: ranks_of(ranking.get(query_id, ())) for stage, ranking in run.stages.items()
+    }
+    moves = [
+        Move(
+            doc_id=doc_id,
+            grade=grade,
+            before=pinned.rank_of(doc_id),
+            after=ranks.get(doc_id),
+            stages={stage: of_stage.get(doc_id) for stage, of_stage in stages.items()},
+        )
+        for doc_id, grade in goldset.qrels[query_id].items()
+        if grade >= level
+    ]
+    moved = [move for move in moves if move.before != move.after]
+    return tuple(sorted(moved, key=_importance))
+
+
+def _importance(move: Move) -> tuple[float, float, str]:
+    """Sort key: what stood highest before comes first, then what stands highest now."""
+    far = float("inf")
+    return (
+        far if move.before is None else move.before,
+        far if move.after is None else move.after,
+        move.doc_id,
+    )
+
+
+def worst_first(scores: Mapping[str, tuple[float, float]], sign: float) -> Sequence[str]:
+    """Return queries by how much they lost, most first, then by id; `sign` is 1 where higher is better."""
+    return sorted(scores, key=lambda query: (sign * (scores[query][1] - scores[query][0]), query))

@@ -1,0 +1,392 @@
+"""Pins: what was accepted, as evidence. Each query's ranking is kept, and from it the scores.
+
+A pinned number alone could not be compared once judgments change; a pinned ranking can be scored again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import final
+
+from pytest_retrieval.errors import InputError, listed
+from pytest_retrieval.gate.cells import SLICE, Cell, groups
+from pytest_retrieval.measures.notation import Measure
+from pytest_retrieval.measures.ranking import ranks_of
+from pytest_retrieval.measures.table import evaluate, mean_of
+from pytest_retrieval.model import ALL, GoldSet, Qrels, Run
+
+__all__ = [
+    "CellChange",
+    "Evidence",
+    "Pin",
+    "Pins",
+    "disagreements",
+    "evidence_of",
+    "pinned_run",
+    "repin",
+    "text_digest",
+]
+
+EXTRA_DEPTH = 10
+"""How far beyond the largest cutoff a ranking is kept, so that a failure can say where a document went."""
+
+SAME = 1e-12
+"""Two means closer than this are the same number."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """One pinned cell: the value people read.
+
+    Attributes
+    ----------
+    value
+        Mean score over the evidence.
+    n
+        Queries it is the mean of.
+    best
+        Best value ever pinned under the same judgments.
+    judgments, catalog
+        First characters of the digests that it was pinned under.
+    reason
+        Why it was last lowered.
+    owner
+        Test that gates it.
+    tolerance, rule
+        Edited by hand; None where the gold set's default applies.
+    """
+
+    value: float
+    n: int
+    best: float
+    judgments: str = ""
+    catalog: str = ""
+    reason: str = ""
+    owner: str = ""
+    tolerance: float | None = None
+    rule: str | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One query of one subject as it was pinned.
+
+    Attributes
+    ----------
+    query_id, stratum, slices
+        The query and its classes then.
+    query
+        Digest of the query's text.
+    ranking
+        Documents to the largest pinned cutoff + 10, or to the gold set's depth.
+    returned
+        Length of the whole ranking.
+    ranks
+        Rank of each judged document below `ranking`.
+    grades
+        Grades of the judged documents that had a part in the scores.
+    scores
+        Measure → score; None where undefined.
+    """
+
+    query_id: str
+    stratum: str
+    query: str
+    ranking: tuple[str, ...]
+    returned: int
+    grades: Mapping[str, int]
+    scores: Mapping[str, float | None]
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    slices: tuple[str, ...] = ()
+
+    def rank_of(self, doc_id: str) -> int | None:
+        """Return the pinned rank of a document, or None where it is not known to have had one."""
+        if doc_id in self.ranks:
+            return self.ranks[doc_id]
+        return self.ranking.index(doc_id) + 1 if doc_id in self.ranking else None
+
+    def holds(self, k: int | None) -> bool:
+        """Return whether the kept ranking is long enough for a measure cut at k."""
+        kept = len(self.ranking)
+        return kept >= self.returned or (k is not None and kept >= k)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """Everything pinned for one gold set.
+
+    Attributes
+    ----------
+    cells
+        Cell → pin.
+    evidence
+        Subject → query_id → evidence.
+    """
+
+    cells: Mapping[Cell, Pin] = field(default_factory=dict)
+    evidence: Mapping[str, Mapping[str, Evidence]] = field(default_factory=dict)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CellChange:
+    """What pinning did to one cell: None before where it was new, None after where it is gone."""
+
+    cell: Cell
+    before: float | None
+    after: float | None
+    n: int
+
+
+def text_digest(text: str) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of a query's text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def short(digest: str) -> str:
+    """Return the part of a digest that a pin carries."""
+    return digest[:12]
+
+
+def kept_depth(measures: Iterable[Measure], depth: int) -> int:
+    """Return how many documents of a ranking the evidence keeps."""
+    cutoffs = [measure.k for measure in measures]
+    whole = [k for k in cutoffs if k is not None]
+    return depth if len(whole) < len(cutoffs) else min(max(whole, default=0) + EXTRA_DEPTH, depth)
+
+
+def evidence_of(
+    goldset: GoldSet, run: Run, measures: Sequence[Measure], queries: Sequence[str]
+) -> dict[str, Evidence]:
+    """Return the evidence that pinning this run would keep, by query."""
+    keep = kept_depth(measures, goldset.depth)
+    bare = {}
+    for query_id in queries:
+        ranking = run.get(query_id, ())
+        judged = goldset.qrels[query_id]
+        bare[query_id] = Evidence(
+            query_id=query_id,
+            stratum=ALL,
+            query=text_digest(goldset.text_of(query_id)),
+            ranking=ranking[:keep],
+            returned=len(ranking),
+            grades={},
+            scores={},
+            ranks={doc: rank for doc, rank in ranks_of(ranking).items() if rank > keep and doc in judged},
+        )
+    return refreshed(goldset, bare, measures)
+
+
+def refreshed(
+    goldset: GoldSet, evidence: Mapping[str, Evidence], measures: Sequence[Measure]
+) -> dict[str, Evidence]:
+    """Return evidence with the same rankings, scored and classed as the gold set says today."""
+    if not evidence:
+        return {}
+    qrels = goldset.qrels.select(evidence)
+    table = evaluate(qrels, pinned_run(evidence), measures)
+    strata, slices = qrels.strata or {}, qrels.slices or {}
+    fresh = {}
+    for row, (query_id, old) in enumerate(evidence.items()):
+        scores = table.values[row].tolist()
+        names = [measure.name for measure in measures]
+        fresh[query_id] = replace(
+            old,
+            stratum=strata.get(query_id, ALL),
+            slices=slices.get(query_id, ()),
+            grades=_grades_used(qrels, old),
+            scores={
+                name: None if math.isnan(score) else score for name, score in zip(names, scores, strict=True)
+            },
+        )
+    return fresh
+
+
+def _grades_used(qrels: Qrels, evidence: Evidence) -> dict[str, int]:
+    """Return the grades of what the ranking held and of everything there was to find."""
+    held = {*evidence.ranking, *evidence.ranks}
+    return {doc: grade for doc, grade in sorted(qrels[evidence.query_id].items()) if grade > 0 or doc in held}
+
+
+def pinned_run(evidence: Mapping[str, Evidence]) -> Run:
+    """Return the pinned rankings as a run."""
+    return Run({query_id: line.ranking for query_id, line in evidence.items()}, name="pinned")
+
+
+def in_cell(evidence: Evidence, stratum: str) -> bool:
+    """Return whether a query belonged to a cell's stratum when it was pinned."""
+    if stratum.startswith(SLICE):
+        return stratum.removeprefix(SLICE) in evidence.slices
+    return stratum in (ALL, evidence.stratum)
+
+
+def pinned_scores(pins: Pins, cell: Cell) -> dict[str, float]:
+    """Return query → pinned score of one cell, without undefined ones."""
+    return {
+        query_id: score
+        for query_id, line in pins.evidence.get(cell.subject, {}).items()
+        if in_cell(line, cell.stratum) and (score := line.scores.get(cell.measure)) is not None
+    }
+
+
+def disagreements(pins: Pins) -> list[str]:
+    """Return one sentence per cell whose value is not the mean of its evidence."""
+    found = []
+    for cell, pin in pins.cells.items():
+        scores = pinned_scores(pins, cell)
+        mean = mean_of(scores.values())
+        if len(scores) != pin.n or not abs(mean - pin.value) <= SAME:
+            evidence = f"{mean!r} over {len(scores)} queries" if scores else "nothing"
+            found.append(f"{cell}: pinned {pin.value!r} over {pin.n} queries, the evidence says {evidence}")
+    return found
+
+
+def repin(
+    pins: Pins,
+    goldset: GoldSet,
+    measures: Mapping[str, Sequence[Measure]],
+    *,
+    today: Mapping[str, Mapping[str, Evidence]],
+    accepted: Mapping[str, frozenset[str]],
+    reported: Mapping[Cell, str],
+    reason: str = "",
+) -> tuple[Pins, tuple[CellChange, ...]]:
+    """Return the pins after a session that was told to pin, and what changed.
+
+    A query's ranking is replaced by today's where it had none, where its text changed, or where its stratum
+    is accepted. Every other ranking stays, and its scores are made anew under today's judgments.
+
+    Parameters
+    ----------
+    pins
+        As they were.
+    goldset, measures
+        As they are.
+    today
+        Subject → query → evidence of the cells that reported.
+    accepted
+        Subject → strata whose rankings are to be replaced.
+    reported
+        Cell → owning test, of the cells that may be pinned now.
+    reason
+        Why something is lowered; stored with every cell that falls.
+
+    Raises
+    ------
+    InputError
+        A new measure looks deeper than the pinned rankings were kept.
+    """
+    by_group = groups(goldset)
+    cells = dict(pins.cells)
+    evidence = {subject: dict(lines) for subject, lines in pins.evidence.items()}
+    changes: list[CellChange] = []
+    for subject, new_lines in today.items():
+        if subject not in measures:
+            continue
+        old_lines = pins.evidence.get(subject, {})
+        chosen = _chosen(goldset, old_lines, new_lines, accepted.get(subject, frozenset()))
+        _check_depth(subject, chosen, measures[subject])
+        lines = refreshed(goldset, chosen, measures[subject])
+        evidence[subject] = lines
+        replaced = {query_id for query_id, line in chosen.items() if line is new_lines.get(query_id)}
+        of_subject = [cell for cell in cells if cell.subject == subject]
+        for cell in sorted({*of_subject, *(cell for cell in reported if cell.subject == subject)}):
+            members = set(by_group.get(cell.stratum, ()))
+            scores = _scores(lines, members, cell.measure)
+            before = cells.get(cell)
+            if not scores:
+                cells.pop(cell, None)
+                after = None
+            else:
+                measure = next(m for m in measures[subject] if m.name == cell.measure)
+                after = _pin(
+                    before, mean_of(scores), len(scores), goldset, measure,
+                    touched=before is None or bool(members & replaced),
+                    owner=reported.get(cell, ""), reason=reason,
+                )  # fmt: skip
+                cells[cell] = after
+            if before is None or after is None or before.value != after.value or before.n != after.n:
+                changes.append(
+                    CellChange(cell, before and before.value, after and after.value, after.n if after else 0)
+                )
+    return Pins(dict(sorted(cells.items())), evidence), tuple(changes)
+
+
+def _chosen(
+    goldset: GoldSet,
+    old_lines: Mapping[str, Evidence],
+    new_lines: Mapping[str, Evidence],
+    accepted: frozenset[str],
+) -> dict[str, Evidence]:
+    """Return which ranking stands for each gated query: the pinned one or today's."""
+    strata = goldset.qrels.strata or {}
+    chosen = {}
+    for query_id in goldset.gated_queries:
+        old, new = old_lines.get(query_id), new_lines.get(query_id)
+        if old is not None and old.query != text_digest(goldset.text_of(query_id)):
+            old = None
+        if new is not None and (old is None or strata.get(query_id, ALL) in accepted):
+            chosen[query_id] = new
+        elif old is not None:
+            chosen[query_id] = old
+    return chosen
+
+
+def _check_depth(subject: str, lines: Mapping[str, Evidence], measures: Sequence[Measure]) -> None:
+    for measure in measures:
+        short_lines = [query_id for query_id, line in lines.items() if not line.holds(measure.k)]
+        if short_lines:
+            raise InputError(
+                f"{subject}: {measure.name} looks deeper than the pinned rankings of"
+                f" {len(short_lines)} queries were kept: {listed(short_lines)}; pin them anew with"
+                " --retrieval-pin=all and a reason"
+            )
+
+
+def _scores(lines: Mapping[str, Evidence], members: set[str], measure: str) -> list[float]:
+    return [
+        score
+        for query_id, line in lines.items()
+        if query_id in members and (score := line.scores.get(measure)) is not None
+    ]
+
+
+def _pin(
+    before: Pin | None,
+    value: float,
+    n: int,
+    goldset: GoldSet,
+    measure: Measure,
+    *,
+    touched: bool,
+    owner: str,
+    reason: str,
+) -> Pin:
+    judgments = short(goldset.digests.judgments)
+    if before is None:
+        return Pin(
+            value=value,
+            n=n,
+            best=value,
+            judgments=judgments,
+            catalog=short(goldset.digests.catalog),
+            owner=owner,
+        )
+    better = max if measure.higher_is_better else min
+    fell = value < before.value if measure.higher_is_better else value > before.value
+    return replace(
+        before,
+        value=value,
+        n=n,
+        best=better(before.best, value) if before.judgments == judgments else value,
+        judgments=judgments,
+        catalog=short(goldset.digests.catalog) if touched else before.catalog,
+        reason=reason if touched and fell and reason else before.reason,
+        owner=owner or before.owner,
+    )

@@ -1,0 +1,388 @@
+"""Verdicts: what the gate says of a cell. One predicate decides both the text and the outcome."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+
+from pytest_retrieval.errors import InputError, listed
+from pytest_retrieval.gate.cells import Cell, groups
+from pytest_retrieval.gate.difference import QueryChange, changes_of, worst_first
+from pytest_retrieval.gate.pin import Evidence, Pin, Pins, pinned_run, short, text_digest
+from pytest_retrieval.measures.notation import Measure
+from pytest_retrieval.measures.ranking import straddling
+from pytest_retrieval.measures.table import ScoreTable, evaluate, mean_of
+from pytest_retrieval.model import ALL, GoldSet, Run
+from pytest_retrieval.stats.signflip import sign_flip, smallest_p
+
+__all__ = ["PASSING", "Counts", "Overall", "Verdict", "fault_of", "judge", "must_fallen", "worse_by"]
+
+HELD, IMPROVED, REGRESSED = "held", "improved", "regressed"
+ERROR, UNPINNED, VANISHED = "error", "unpinned", "vanished"
+PASSING = frozenset({HELD, IMPROVED})
+"""Verdicts of a cell whose test passes."""
+
+DECIMALS = 12
+"""Differences are rounded to this many decimals before they are compared with anything."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What a reader should know of the queries behind a mean."""
+
+    undefined: int = 0
+    missing: int = 0
+    unjudged: int = 0
+    results: int = 0
+    tied: int = 0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Overall:
+    """The same measure over every gated query, to stand beside a stratum's."""
+
+    before: float
+    after: float
+    n: int
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the gate says of one cell.
+
+    Attributes
+    ----------
+    status
+        ``held``, ``improved``, ``regressed``, ``error``, ``unpinned`` or ``vanished``.
+    message
+        Why, where there are no numbers to show.
+    pinned
+        The value in pins.toml.
+    before, after
+        Means over the paired queries, the pinned rankings scored under today's judgments, and today's.
+    n
+        Paired queries.
+    lost, gained, unchanged
+        How many of them.
+    changes
+        Queries whose score changed, worst first.
+    p, smallest_p
+        Exact paired p of a drop (one-sided), and the smallest that this many changed queries allow.
+    best
+        Best value ever pinned under these judgments.
+    attainable
+        Best mean any ranking could get.
+    notes
+        What else was different: catalog, queries on one side only.
+    """
+
+    cell: Cell
+    status: str
+    message: str = ""
+    higher_is_better: bool = True
+    pinned: float | None = None
+    before: float = math.nan
+    after: float = math.nan
+    n: int = 0
+    lost: int = 0
+    gained: int = 0
+    unchanged: int = 0
+    tolerance: float = 0.0
+    changes: tuple[QueryChange, ...] = ()
+    overall: Overall | None = None
+    p: float | None = None
+    smallest_p: float | None = None
+    best: float | None = None
+    attainable: float = math.nan
+    counts: Counts = field(default_factory=Counts)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passes(self) -> bool:
+        """Whether the cell's test passes."""
+        return self.status in PASSING
+
+
+def worse_by(before: float, after: float, higher_is_better: bool) -> float:
+    """Return how much worse `after` is, in the measure's own direction, rounded to 12 decimals.
+
+    Examples
+    --------
+    >>> worse_by(0.8, 0.7, True), worse_by(0.8, 0.7, False)
+    (0.1, -0.1)
+    """
+    return round(before - after if higher_is_better else after - before, DECIMALS) + 0.0
+
+
+def status_of(before: float, after: float, tolerance: float, higher_is_better: bool) -> str:
+    """Return held, improved or regressed: the one predicate of the gate."""
+    worse = worse_by(before, after, higher_is_better)
+    if worse > tolerance:
+        return REGRESSED
+    return IMPROVED if worse < 0 else HELD
+
+
+def fault_of(goldset: GoldSet, run: Run) -> str:
+    """Return why a run cannot be judged at all, or an empty string.
+
+    A run that returned nothing for every query, documents that are not in the catalog, or one document
+    twice for one query is a fault of the retriever, not a regression.
+    """
+    gated = goldset.gated_queries
+    if all(query_id not in run or not run[query_id] for query_id in gated):
+        return f"the retriever returned nothing for each of the {len(gated)} queries"
+    try:
+        evaluate(goldset.qrels, run, ["judged@1"])
+    except InputError as error:
+        return str(error)
+    if goldset.catalog is None:
+        return ""
+    known = set(goldset.catalog.index)
+    strange = {doc_id for doc_id in run.doc_ids.tolist() if doc_id not in known}
+    if not strange:
+        return ""
+    places = [
+        f"{query_id!r} returned {listed(map(repr, found), most=3)}"
+        for query_id in run.query_ids
+        if (found := [doc_id for doc_id in run[query_id] if doc_id in strange])
+    ]
+    return (
+        f"{len(strange)} returned ids are not in the catalog of {len(known)} documents: query"
+        f" {listed(places, most=3)}. Index this catalog, or return the catalog's own ids"
+    )
+
+
+def judge(
+    goldset: GoldSet,
+    subject: str,
+    measures: Sequence[Measure],
+    run: Run,
+    pins: Pins,
+    cells: Sequence[Cell],
+) -> dict[Cell, Verdict]:
+    """Return the verdict on every cell of one subject.
+
+    Queries are paired by id. Both sides are scored under today's judgments and classed by today's strata.
+
+    Parameters
+    ----------
+    goldset
+        As it is today.
+    subject, measures
+        What is judged.
+    run
+        Today's rankings, without faults (`fault_of`).
+    pins
+        What was pinned.
+    cells
+        The subject's declared and pinned cells.
+    """
+    evidence = pins.evidence.get(subject, {})
+    gated = goldset.gated_queries
+    paired, notes = _paired(goldset, gated, evidence)
+    now = evaluate(goldset.qrels.select(gated), run.select(gated), measures)
+    then = evaluate(goldset.qrels.select(paired), pinned_run({q: evidence[q] for q in paired}), measures)
+    sides = _Sides(
+        goldset, run, evidence, now, {m.name: _both(m, now, then) for m in measures}, groups(goldset), notes
+    )
+    found = {}
+    for cell in cells:
+        measure = next((m for m in measures if m.name == cell.measure), None)
+        queries = sides.by_name.get(cell.stratum)
+        if measure is None or queries is None:
+            gone = f"measure {cell.measure}" if measure is None else f"stratum {cell.stratum}"
+            found[cell] = Verdict(
+                cell=cell,
+                status=VANISHED,
+                message=f"pinned, but {gone} is no longer part of the gold set",
+                pinned=pins.cells[cell].value,
+            )
+            continue
+        found[cell] = sides.verdict(cell, measure, queries, pins.cells.get(cell))
+    return found
+
+
+def must_fallen(
+    goldset: GoldSet, subject: str, measure: Measure, run: Run, pins: Pins
+) -> tuple[QueryChange, ...]:
+    """Return the must-queries whose primary score is worse than the pinned one."""
+    evidence = pins.evidence.get(subject, {})
+    queries = [query_id for query_id in goldset.gated_queries if query_id in goldset.must]
+    paired, _ = _paired(goldset, queries, evidence)
+    if not paired:
+        return ()
+    qrels = goldset.qrels.select(paired)
+    now = evaluate(qrels, run.select(paired), [measure]).values[:, 0].tolist()
+    then = evaluate(qrels, pinned_run({q: evidence[q] for q in paired}), [measure]).values[:, 0].tolist()
+    fallen = {
+        query_id: (before, after)
+        for query_id, before, after in zip(paired, then, now, strict=True)
+        if worse_by(before, after, measure.higher_is_better) > 0
+    }
+    return changes_of(goldset, evidence, run, fallen, measure.level or goldset.qrels.relevance_level)
+
+
+def _paired(
+    goldset: GoldSet, gated: Sequence[str], evidence: Mapping[str, Evidence]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the queries that both sides know, and a note on those that only one side does."""
+    texts = {query_id: text_digest(goldset.text_of(query_id)) for query_id in gated}
+    added = [query_id for query_id in gated if query_id not in evidence]
+    reworded = [q for q in gated if q in evidence and evidence[q].query != texts[q]]
+    removed = sorted(set(evidence) - set(gated))
+    notes = [
+        f"{len(queries)} {what}: {listed(queries)}"
+        for queries, what in (
+            (added, "queries without a pin stay out; --retrieval-pin=new pins them"),
+            (reworded, "queries whose text changed count as new"),
+            (removed, "pinned queries are gated no longer"),
+        )
+        if queries and evidence
+    ]
+    out = {*added, *reworded}
+    return tuple(query_id for query_id in gated if query_id not in out), tuple(notes)
+
+
+def _both(measure: Measure, now: ScoreTable, then: ScoreTable) -> dict[str, tuple[float, float]]:
+    """Return query → (before, after), NaN where undefined, for the paired queries."""
+    after = dict(zip(now.query_ids, now.values[:, now.column(measure)].tolist(), strict=True))
+    before = then.values[:, then.column(measure)].tolist()
+    return {query_id: (was, after[query_id]) for query_id, was in zip(then.query_ids, before, strict=True)}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """One subject as it was and as it is, scored alike."""
+
+    goldset: GoldSet
+    run: Run
+    evidence: Mapping[str, Evidence]
+    now: ScoreTable
+    both: Mapping[str, Mapping[str, tuple[float, float]]]
+    by_name: Mapping[str, Sequence[str]]
+    notes: tuple[str, ...]
+
+    def verdict(self, cell: Cell, measure: Measure, queries: Sequence[str], pin: Pin | None) -> Verdict:
+        """Return the verdict on one cell."""
+        place = {query_id: row for row, query_id in enumerate(self.now.query_ids)}
+        rows = [place[query_id] for query_id in queries]
+        column = self.now.column(measure)
+        counts = self._counts(measure, queries, rows, column)
+        attainable = mean_of(self.now.attainable[rows, column].tolist())
+        if pin is None:
+            return Verdict(
+                cell=cell,
+                status=UNPINNED,
+                message="declared, and never pinned",
+                higher_is_better=measure.higher_is_better,
+                after=mean_of(self.now.values[rows, column].tolist()),
+                n=len(rows) - counts.undefined,
+                attainable=attainable,
+                counts=counts,
+            )
+        pairs, halves = self._pairs(measure, queries)
+        if not pairs:
+            return Verdict(
+                cell=cell,
+                status=ERROR,
+                message="pinned, but no query has a score on both sides, so nothing can be compared",
+                higher_is_better=measure.higher_is_better,
+                pinned=pin.value,
+                attainable=attainable,
+                counts=counts,
+                notes=self.notes,
+            )
+        return self._compared(cell, measure, pin, pairs, attainable, counts, halves)
+
+    def _compared(
+        self,
+        cell: Cell,
+        measure: Measure,
+        pin: Pin,
+        pairs: Mapping[str, tuple[float, float]],
+        attainable: float,
+        counts: Counts,
+        halves: tuple[str, ...],
+    ) -> Verdict:
+        before = mean_of(was for was, _ in pairs.values())
+        after = mean_of(now for _, now in pairs.values())
+        sign = 1.0 if measure.higher_is_better else -1.0
+        moved = {q: (was, now) for q, (was, now) in pairs.items() if round(now - was, DECIMALS) != 0}
+        lost = sum(1 for was, now in moved.values() if sign * (now - was) < 0)
+        tolerance = self.goldset.tolerance if pin.tolerance is None else pin.tolerance
+        gains = np.array([sign * (now - was) for was, now in pairs.values()])
+        level = measure.level or self.goldset.qrels.relevance_level
+        ordered = {query_id: moved[query_id] for query_id in worst_first(moved, sign)}
+        return Verdict(
+            cell=cell,
+            status=status_of(before, after, tolerance, measure.higher_is_better),
+            higher_is_better=measure.higher_is_better,
+            pinned=pin.value,
+            before=before,
+            after=after,
+            n=len(pairs),
+            lost=lost,
+            gained=len(moved) - lost,
+            unchanged=len(pairs) - len(moved),
+            tolerance=tolerance,
+            changes=changes_of(self.goldset, self.evidence, self.run, ordered, level),
+            overall=self._overall(measure),
+            p=sign_flip(gains, alternative="less").p,
+            smallest_p=smallest_p(len(moved), "less"),
+            best=pin.best if pin.judgments == short(self.goldset.digests.judgments) else None,
+            attainable=attainable,
+            counts=counts,
+            notes=(*self._changed_inputs(pin), *self.notes, *halves),
+        )
+
+    def _pairs(
+        self, measure: Measure, queries: Sequence[str]
+    ) -> tuple[dict[str, tuple[float, float]], tuple[str, ...]]:
+        """Return query → (before, after) where both are defined, and a note on those where one is not."""
+        of_measure = self.both[measure.name]
+        both = {query_id: of_measure[query_id] for query_id in queries if query_id in of_measure}
+        pairs = {q: (was, now) for q, (was, now) in both.items() if was == was and now == now}
+        halves = [q for q, (was, now) in both.items() if (was == was) != (now == now)]
+        note = f"{len(halves)} queries have a score on one side only and stay out: {listed(halves)}"
+        return pairs, ((note,) if halves else ())
+
+    def _counts(self, measure: Measure, queries: Sequence[str], rows: Sequence[int], column: int) -> Counts:
+        judged = self.now.judged
+        k = measure.k or self.goldset.depth
+        shown = np.minimum(judged.lengths, k)
+        seen = judged.per_query(judged.hit_query[judged.hit_rank <= k])
+        missing = {q for q in queries if q not in self.run or not self.run[q]}
+        tied = set(straddling(self.run, measure.k)) if measure.k is not None else set()
+        return Counts(
+            undefined=int(np.isnan(self.now.values[rows, column]).sum()),
+            missing=len(missing),
+            unjudged=int((shown - seen)[rows].sum()),
+            results=int(shown[rows].sum()),
+            tied=sum(1 for query_id in queries if query_id in tied),
+        )
+
+    def _overall(self, measure: Measure) -> Overall | None:
+        pairs, _ = self._pairs(measure, self.by_name[ALL])
+        if not pairs:
+            return None
+        before = mean_of(a for a, _ in pairs.values())
+        return Overall(before, mean_of(b for _, b in pairs.values()), len(pairs))
+
+    def _changed_inputs(self, pin: Pin) -> tuple[str, ...]:
+        notes = []
+        if pin.catalog and pin.catalog != short(self.goldset.digests.catalog):
+            notes.append("input changed: the catalog is not the one this was pinned on")
+        if pin.judgments and pin.judgments != short(self.goldset.digests.judgments):
+            notes.append(
+                "ruler changed: the judgments are not those this was pinned under; both sides are scored"
+                " under today's"
+            )
+        return tuple(notes)

@@ -1,0 +1,1 @@
+"""Retrievers worth comparing with, and the one way in which any retriever is called."""
