@@ -15,6 +15,8 @@
     ├── MissingExtraError (ImportError)  an optional dependency is not installed
     └── Unavailable                      raised or returned by a project: this retriever cannot run here
 
+Beside it stands one warning, `RetrievalWarning`: usable input that leaves a number undefined.
+
 This module stands on the ground: it imports nothing of the package, and every room may import it.
 """
 
@@ -35,6 +37,7 @@ __all__ = [
     "Problem",
     "QueryMismatchError",
     "RetrievalError",
+    "RetrievalWarning",
     "RetrieverError",
     "SettingsError",
     "Unavailable",
@@ -57,6 +60,10 @@ def listed(names: Iterable[object], most: int = 10) -> str:
 
 class RetrievalError(Exception):
     """Base of every error that this package raises on purpose."""
+
+
+class RetrievalWarning(UserWarning):
+    """Something in the input is usable but leaves a number undefined, or was left out; named in the text."""
 
 
 class InputError(RetrievalError, ValueError):
