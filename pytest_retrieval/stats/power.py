@@ -108,8 +108,8 @@ def detectable_drop(
     DetectableDrop
         Enumerated where all sizes are equal: m ~ Bin(n, s) queries change and Bin(m, (s + drop) / 2s) of them
         are losses, for a share s and size 1. Otherwise simulated from 2,000 data sets (fewer beyond 2,000
-        queries), with a standard error of about 0.01 in the power. The same data sets serve every drop, so the
-        power rises with the drop without jitter. Where some 400 queries or more change, the flipped total is
+        queries), with a standard error of about 0.01 in the power. The same data sets serve every drop, so
+        the power rises with the drop without jitter. Where 400 queries or more change, the flipped total is
         taken to be normal.
 
     Raises
@@ -202,7 +202,8 @@ def _critical(sizes: Floats, alpha: float, rng: np.random.Generator, *, normal: 
     if normal:
         from scipy.special import ndtri
 
-        return -float(ndtri(alpha)) * np.sqrt(np.sum(sizes**2, axis=1))
+        spread: Floats = np.sqrt(np.sum(sizes**2, axis=1))
+        return -float(ndtri(alpha)) * spread
     patterns = max(_PATTERNS, math.ceil(_LEAST_HITS / alpha) - 1)
     hits = math.ceil(alpha * (patterns + 1)) - 2  # the most for which (hits + 1) / (patterns + 1) < alpha
     signs = 2.0 * rng.integers(0, 2, size=(patterns, sizes.shape[1]), dtype=np.int8) - 1.0
@@ -213,4 +214,5 @@ def _critical(sizes: Floats, alpha: float, rng: np.random.Generator, *, normal: 
         critical[start : start + rows] = np.partition(sums, patterns - 1 - hits, axis=1)[
             :, patterns - 1 - hits
         ]
-    return critical + 1e-9 * sizes.sum(axis=1)
+    critical += 1e-9 * sizes.sum(axis=1)
+    return critical

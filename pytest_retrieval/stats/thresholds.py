@@ -81,21 +81,25 @@ def format_p(p: float, threshold: float) -> str:
     Returns
     -------
     str
-        Never reads as 0, and reads as below the threshold exactly where p is below it, whether the threshold
-        is read in full or as `format_threshold` prints it.
+        Never reads as 0, and reads as below, at or above the threshold as p is, whether the threshold is read
+        in full or as `format_threshold` prints it.
 
     Examples
     --------
     >>> format_p(0.7654, 0.025), format_p(0.02496, 0.025), format_p(2**-20, 0.025)
     ('0.765', '0.02496', '9.54e-07')
     """
-    below = p < threshold
     limits = (threshold, float(format_threshold(threshold)))
     for digits in range(_DECIMALS, 18):
         text = f"{p:.{digits - 1}e}" if p < _SCIENTIFIC_BELOW else f"{p:.{digits}f}"
-        if float(text) > 0 and all((float(text) < limit) == below for limit in limits):
+        read = float(text)
+        if read > 0 and all(_side(read, limit) == _side(p, threshold) for limit in limits):
             return text
     return repr(p)
+
+
+def _side(p: float, limit: float) -> int:
+    return (p > limit) - (p < limit)
 
 
 def format_value(value: float) -> str:
