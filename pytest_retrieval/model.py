@@ -181,6 +181,9 @@ class Qrels(Mapping[str, "dict[str, int]"]):
         rows = _rows(self._place[query_id], self.starts)
         return dict(zip(self.doc_ids[rows].tolist(), self.grades[rows].tolist(), strict=True))
 
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self._place
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.query_ids)
 
@@ -333,6 +336,9 @@ class Run(Mapping[str, "tuple[str, ...]"]):
 
     def __getitem__(self, query_id: str) -> tuple[str, ...]:
         return tuple(self.doc_ids[_rows(self._place[query_id], self.starts)].tolist())
+
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self._place
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.query_ids)

@@ -101,7 +101,10 @@ def by_score(
     [0, 1]
     """
     query = query_of_each(starts)
-    order = np.lexsort((-scores, query))
+    if ((scores[1:] > scores[:-1]) & (query[1:] == query[:-1])).any():
+        order = np.lexsort((-scores, query))
+    else:
+        order = np.arange(len(scores), dtype=np.int64)  # most runs come ranked already
     sorted_query, sorted_scores = query[order], scores[order]
     equal = (sorted_query[1:] == sorted_query[:-1]) & (sorted_scores[1:] == sorted_scores[:-1])
     if not equal.any():

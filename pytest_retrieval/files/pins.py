@@ -50,7 +50,8 @@ def read_pins_toml(folder: Path) -> dict[str, Any]:
         text = path.read_bytes().decode("utf-8", "replace")
         conflict = any(_CONFLICT.match(line) for line in text.splitlines())
         hint = (
-            "it holds the marks of a merge conflict: resolve it, then pytest says whether pins and evidence agree"
+            "it holds the marks of a merge conflict: resolve it, then pytest says whether pins and evidence"
+            " agree"
             if conflict
             else "mend the line, or take the file back from version control"
         )
@@ -89,8 +90,8 @@ def load_pins(folder: Path) -> Pins:
         else:
             problems.append(
                 Problem(
-                    f"pins and evidence disagree: {PINS} pins {subject!r}, and this file is missing; take it back"
-                    " from version control, or delete the pins and pin again",
+                    f"pins and evidence disagree: {PINS} pins {subject!r}, and this file is missing; take it"
+                    " back from version control, or delete the pins and pin again",
                     str(path),
                 )
             )
@@ -244,23 +245,24 @@ def _toml(path: Path, pins: Pins) -> TOMLDocument:
     """Return pins.toml: every table in order, with the comments and hand-made keys of the file there is."""
     import tomlkit
 
-    old = tomlkit.parse(path.read_text(encoding="utf-8")) if path.is_file() else tomlkit.document()
+    old: Any = tomlkit.parse(path.read_text(encoding="utf-8")) if path.is_file() else tomlkit.document()
     new = tomlkit.document()
     for line in _HEADER:
         new.add(tomlkit.comment(line))
     for cell, pin in pins.cells.items():
         subjects = _child(new, cell.subject)
         strata = _child(subjects, cell.stratum)
+        table: Any
         try:
-            table = old[cell.subject][cell.stratum][cell.measure]  # type: ignore[index]
+            table = old[cell.subject][cell.stratum][cell.measure]
         except KeyError:
             table = tomlkit.table()
         for key in _WRITTEN:
             value = getattr(pin, key)
             if value != "":
-                table[key] = value  # type: ignore[index]
-            elif key in table:  # type: ignore[operator]
-                del table[key]  # type: ignore[union-attr]
+                table[key] = value
+            elif key in table:
+                del table[key]
         strata.append(cell.measure, table)
     return new
 

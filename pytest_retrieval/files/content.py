@@ -1,0 +1,108 @@
+"""The bytes and lines of a file: plain or gzipped, UTF-8, with the place of every fault."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_retrieval.errors import Problem
+
+__all__ = ["Line", "Unreadable", "label_of", "lines_of", "read_bytes"]
+
+BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Line(NamedTuple):
+    """One line of text without its end, numbered from 1."""
+
+    number: int
+    text: str
+
+
+class Unreadable(Exception):  # noqa: N818 - never leaves this room
+    """A file whose bytes cannot be had at all; carries the one problem to report."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(str(problem))
+
+
+def label_of(path: str | os.PathLike[str]) -> str:
+    """Return a path as messages show it: relative to the working directory where it lies inside.
+
+    Examples
+    --------
+    >>> label_of("goldsets/store/queries.jsonl")
+    'goldsets/store/queries.jsonl'
+    """
+    path = Path(path)
+    try:
+        return path.relative_to(Path.cwd()).as_posix() if path.is_absolute() else path.as_posix()
+    except ValueError:
+        return str(path)
+
+
+def read_bytes(path: Path, label: str) -> bytes:
+    """Return the bytes of a file, unpacked if they are gzip, without a byte order mark.
+
+    Raises
+    ------
+    Unreadable
+        The file is missing, empty, no complete gzip or no UTF-8 by its first bytes.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise Unreadable(Problem("no such file", label)) from None
+    except OSError as error:
+        raise Unreadable(Problem(f"cannot be read: {error.strerror or error}", label)) from None
+    if data.startswith(_GZIP):
+        data = _unpacked(data, label)
+    elif path.suffix == ".gz" and data:
+        raise Unreadable(Problem("ends in .gz but is not gzip; rename it or compress it", label))
+    if data.startswith(_UTF_16):
+        raise Unreadable(Problem("is UTF-16; save it as UTF-8", label, 1))
+    data = data.removeprefix(BOM)
+    if not data or data.isspace():
+        raise Unreadable(Problem("the file is empty", label))
+    return data
+
+
+def lines_of(data: bytes, label: str) -> tuple[list[Line], list[Problem]]:
+    """Return the lines that are UTF-8, blank ones left out, and a problem for each that is not."""
+    try:
+        numbered = enumerate(data.decode().split("\n"), start=1)
+        return [Line(number, text.removesuffix("\r")) for number, text in numbered if text.strip()], []
+    except UnicodeDecodeError:
+        pass
+    lines, problems = [], []
+    for number, raw in enumerate(data.split(b"\n"), start=1):
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            problems.append(
+                Problem(
+                    f"byte {error.start + 1} of the line is 0x{raw[error.start]:02x}, which is not UTF-8;"
+                    " save the file as UTF-8",
+                    label,
+                    number,
+                )
+            )
+            continue
+        if text.strip():
+            lines.append(Line(number, text.removesuffix("\r")))
+    return lines, problems
+
+
+def _unpacked(data: bytes, label: str) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except EOFError:
+        raise Unreadable(Problem("the gzip file is cut short; fetch or write it again", label)) from None
+    except (OSError, zlib.error) as error:
+        raise Unreadable(Problem(f"the gzip file is damaged: {error}", label)) from None
