@@ -24,7 +24,7 @@ class Line(NamedTuple):
     text: str
 
 
-class Unreadable(Exception):  # noqa: N818 - never leaves this room
+class Unreadable(Exception):
     """A file whose bytes cannot be had at all; carries the one problem to report."""
 
     def __init__(self, problem: Problem) -> None:

@@ -42,7 +42,7 @@ class RunColumns(NamedTuple):
 
 
 def load_run(path: str | os.PathLike[str], name: str = "") -> Run:
-    """Read a TREC run: query, Q0, document, rank, score, tag, separated by white space.
+    r"""Read a TREC run: query, Q0, document, rank, score, tag, separated by white space.
 
     The file is a mapping document → score: its rank column is ignored, rankings are sorted by score
     descending and equal scores by document id descending, as trec_eval does. Words after the tag are
@@ -69,7 +69,7 @@ def load_run(path: str | os.PathLike[str], name: str = "") -> Run:
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "bm25.run")
-    >>> _ = path.write_text("q1 Q0 kea 1 0.5 bm25\\nq1 Q0 tui 2 0.75 bm25\\n")
+    >>> _ = path.write_text("q1 Q0 kea 1 0.5 bm25\nq1 Q0 tui 2 0.75 bm25\n")
     >>> load_run(path)["q1"]
     ('tui', 'kea')
     """
@@ -89,10 +89,8 @@ def load_run(path: str | os.PathLike[str], name: str = "") -> Run:
     )
 
 
-def load_qrels(
-    path: str | os.PathLike[str], relevance_level: int = 1, *, groups: bool = False
-) -> Qrels:
-    """Read TREC qrels (query, group, document, grade) or BEIR's tsv with its header.
+def load_qrels(path: str | os.PathLike[str], relevance_level: int = 1, *, groups: bool = False) -> Qrels:
+    r"""Read TREC qrels (query, group, document, grade) or BEIR's tsv with its header.
 
     Lines that begin with ``#`` are comments, as for trec_eval. The same judgment twice is one item.
 
@@ -124,7 +122,7 @@ def load_qrels(
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "qrels.txt")
-    >>> _ = path.write_text("q1 0 kea 1\\nq1 0 tui 0\\n")
+    >>> _ = path.write_text("q1 0 kea 1\nq1 0 tui 0\n")
     >>> load_qrels(path)["q1"]
     {'kea': 1, 'tui': 0}
     """
@@ -179,7 +177,9 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
         start, end = int(run.starts[number]), int(run.starts[number + 1])
         scores = _falling(None if run.scores is None else run.scores[start:end], end - start)
         rows = zip(documents[start:end], scores.tolist(), strict=True)
-        lines += (f"{query_id} Q0 {doc} {rank} {score!r} {tag}\n" for rank, (doc, score) in enumerate(rows, 1))
+        lines += (
+            f"{query_id} Q0 {doc} {rank} {score!r} {tag}\n" for rank, (doc, score) in enumerate(rows, 1)
+        )
     replace_file(path, "".join(lines))
 
 
@@ -188,7 +188,9 @@ def judgments_of(data: bytes, label: str, *, groups: bool) -> tuple[list[Judgmen
     lines, problems = lines_of(data, label)
     beir = bool(lines) and _is_beir_header(lines[0].text)
     judgments: list[Judgment] = []
-    expected = "3 columns (query-id, corpus-id, score)" if beir else "4 columns (query, group, document, grade)"
+    expected = (
+        "3 columns (query-id, corpus-id, score)" if beir else "4 columns (query, group, document, grade)"
+    )
     for number, text in lines[1:] if beir else lines:
         if text.startswith("#") and not beir:
             continue

@@ -1,0 +1,265 @@
+"""Rows of a table in any of the suffixes a gold set may use: JSON lines, CSV, TSV, Parquet.
+
+Values come as the file holds them: JSON and Parquet have types, the cells of CSV and TSV are strings. What
+the columns mean is decided elsewhere; here a file is only taken apart, and every line that cannot be is
+named.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+from pytest_retrieval.errors import FileError, MissingExtraError, Problem, listed
+from pytest_retrieval.files.content import Line, Unreadable, label_of, lines_of, read_bytes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["SUFFIXES", "Row", "Table", "read_rows", "read_table", "table_of_frame"]
+
+SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+
+_LONGEST_CELL = 2**31 - 1
+
+
+class Row(NamedTuple):
+    """One row: where it begins in the file, and column → value."""
+
+    line: int
+    values: dict[str, Any]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of a file.
+
+    Attributes
+    ----------
+    file
+        The file as messages show it.
+    columns
+        Every column that a row has, in order of first appearance.
+    rows
+        In the order of the file.
+    typed
+        Whether values have types; in CSV and TSV every value is a string.
+    problems
+        Lines that are no rows; a table with problems lacks them.
+    """
+
+    file: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    typed: bool
+    problems: tuple[Problem, ...] = ()
+
+
+def read_rows(path: str | os.PathLike[str]) -> list[Row]:
+    r"""Read the rows of a table with their line numbers.
+
+    Parameters
+    ----------
+    path
+        ``.jsonl``, ``.csv`` or ``.tsv``, each also with ``.gz``, or ``.parquet``; text is UTF-8. CSV and TSV
+        have a header and quote cells as CSV does. Rows of Parquet are numbered from 1.
+
+    Returns
+    -------
+    list of Row
+
+    Raises
+    ------
+    FileError
+        With every problem of the file and its line.
+    MissingExtraError
+        Parquet needs pyarrow, which the extra ``parquet`` brings.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "queries.csv")
+    >>> _ = path.write_text("query_id,query\nq1,blue sofa\n")
+    >>> read_rows(path)
+    [Row(line=2, values={'query_id': 'q1', 'query': 'blue sofa'})]
+    """
+    table = read_table(Path(path))
+    if table.problems:
+        raise FileError(f"table {table.file}", table.problems)
+    return list(table.rows)
+
+
+def read_table(path: Path) -> Table:
+    """Return the rows of a file that can be read, and the problems of those that cannot."""
+    label = label_of(path)
+    suffix = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
+    if suffix not in SUFFIXES:
+        problem = Problem(f"has the suffix {suffix!r}; allowed are {', '.join(SUFFIXES)}", label)
+        return Table(label, (), (), True, (problem,))
+    try:
+        if suffix == ".parquet":
+            return _parquet(path, label)
+        data = read_bytes(path, label)
+    except Unreadable as error:
+        return Table(label, (), (), True, (error.problem,))
+    lines, problems = lines_of(data, label)
+    if suffix.startswith(".jsonl"):
+        return _json_lines(lines, label, problems)
+    if problems:
+        return Table(label, (), (), False, tuple(problems))
+    return _cells(data.decode(), label, "\t" if suffix.startswith(".tsv") else ",")
+
+
+def table_of_frame(frame: pd.DataFrame, label: str) -> Table:
+    """Return the rows of a DataFrame, numbered by position from 0; missing values become None.
+
+    An index with a name is a column of that name.
+    """
+    if frame.index.name is not None and frame.index.name not in frame.columns:
+        frame = frame.reset_index()
+    columns = tuple(map(str, frame.columns))
+    series = [[_plain(value) for value in frame.iloc[:, number].tolist()] for number in range(len(columns))]
+    rows = (dict(zip(columns, values, strict=True)) for values in zip(*series, strict=True))
+    return Table(label, columns, tuple(Row(number, values) for number, values in enumerate(rows)), True)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a DataFrame as JSON would hold it: NaN and NaT are None, scalars are Python's."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple | dict | str):
+        return value
+    missing = value is None or value != value or type(value).__name__ == "NAType"
+    return None if missing else value
+
+
+def _parquet(path: Path, label: str) -> Table:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        raise MissingExtraError(
+            f"{label}: Parquet files need pyarrow: pip install 'pytest-retrieval[parquet]'"
+        ) from None
+    if not path.is_file():
+        raise Unreadable(Problem("no such file", label))
+    try:
+        read = parquet.read_table(path)
+    except (ArrowException, OSError) as error:
+        raise Unreadable(Problem(f"is no readable Parquet file: {error}", label)) from None
+    rows = tuple(Row(number, values) for number, values in enumerate(read.to_pylist(), start=1))
+    return Table(label, tuple(read.column_names), rows, True)
+
+
+class _NotOneObject(ValueError):
+    """What a line of JSON is instead of one clean object."""
+
+
+def _json_lines(lines: list[Line], label: str, problems: list[Problem]) -> Table:
+    columns: dict[str, None] = {}
+    rows: list[Row] = []
+    for number, text in lines:
+        try:
+            values = _json_object(text)
+        except _NotOneObject as error:
+            problems.append(Problem(str(error), label, number))
+            continue
+        columns.update(dict.fromkeys(values))
+        rows.append(Row(number, values))
+    problems.sort(key=lambda problem: problem.line or 0)
+    return Table(label, tuple(columns), tuple(rows), True, tuple(problems))
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        values = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refused)
+    except json.JSONDecodeError as error:
+        raise _NotOneObject(f"is no JSON: {error.msg} at column {error.colno}") from None
+    except RecursionError:
+        raise _NotOneObject("is JSON nested too deeply") from None
+    if not isinstance(values, dict):
+        raise _NotOneObject(f'is a JSON {_kind(values)}; each line is one object such as {{"query_id": …}}')
+    if "\\u" in text:
+        try:
+            json.dumps(values, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise _NotOneObject("holds half of a surrogate pair, which is no text") from None
+    return values
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise _NotOneObject(f"names a key twice: {listed(map(repr, twice))}")
+    return values
+
+
+def _refused(constant: str) -> Any:
+    raise _NotOneObject(f"holds {constant}, which is no JSON; write null")
+
+
+def _kind(value: object) -> str:
+    kinds = {list: "list", str: "string", bool: "boolean", type(None): "null"}
+    return kinds.get(type(value), "number")
+
+
+def _cells(text: str, label: str, delimiter: str) -> Table:
+    problems: list[Problem] = []
+    rows: list[Row] = []
+    header: list[str] | None = None
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    records = _numbered(reader)
+    with _long_cells():
+        try:
+            for number, cells in records:
+                if header is None:
+                    header = cells
+                    problems += _header_problems(header, label, number)
+                elif len(cells) != len(header):
+                    problems.append(
+                        Problem(f"has {len(cells)} cells where the header has {len(header)}", label, number)
+                    )
+                else:
+                    rows.append(Row(number, dict(zip(header, cells, strict=True))))
+        except csv.Error as error:
+            problems.append(Problem(f"cannot be taken apart: {error}", label, reader.line_num))
+    return Table(label, tuple(header or ()), tuple(rows), False, tuple(problems))
+
+
+def _numbered(reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record that is not blank with the line it begins on; a quoted cell may span lines."""
+    before = 0
+    for cells in reader:
+        if cells:
+            yield before + 1, cells
+        before = reader.line_num
+
+
+def _header_problems(header: list[str], label: str, line: int) -> list[Problem]:
+    problems = []
+    twice = sorted({name for name in header if name.strip() and header.count(name) > 1})
+    if twice:
+        problems.append(Problem(f"the header names a column twice: {listed(map(repr, twice))}", label, line))
+    empty = [place for place, name in enumerate(header, start=1) if not name.strip()]
+    if empty:
+        problems.append(Problem(f"the header has no name for column {listed(empty)}", label, line))
+    return problems
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Lift the csv module's limit of 131,072 characters a cell: catalogs hold long documents."""
+    before = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
