@@ -1,8 +1,8 @@
 """How fast the sign-flip test is, against numpy sampling and scipy at an equal number of resamples.
 
 The data are differences of reciprocal ranks, as two systems on the MS MARCO development queries would give:
-6,980 queries, ranks drawn from a seed. All ways are timed in one run, the best of several, so that ratios can be
-compared between machines where seconds cannot.
+6,980 queries, ranks drawn from a seed. All ways are timed in one run, the best of several, so that ratios can
+be compared between machines where seconds cannot.
 
 Run it with ``python benchmarks/permutation_speed.py``; ``--help`` names the options.
 """

@@ -102,7 +102,7 @@ def test_scipy_agrees_where_its_test_is_exact(seed, alternative):
 def test_ties_do_not_change_p():
     differences = [0.3, -0.1, 0.2, 0.25]
     assert sign_flip(differences + [0.0] * 500).p == sign_flip(differences).p
-    assert sign_flip([*differences, 4e-13, -4e-13]).p == sign_flip(differences).p
+    assert sign_flip([*differences, 4e-13, -4e-13]) == sign_flip(differences)
 
 
 @pytest.mark.parametrize("n", [30, 60], ids=["exact", "sampled"])
@@ -165,6 +165,11 @@ def test_sampled_p_is_near_a_normal_tail():
     expected = math.erfc(z / math.sqrt(2))
     assert not found.exact
     assert found.p == pytest.approx(expected, abs=5 * math.sqrt(expected / found.resamples) + 1e-3)
+
+
+def test_balanced_differences_have_p_one_even_where_p_would_be_sampled():
+    sizes = 1 + np.random.default_rng(13).random(60)
+    assert sign_flip(np.concatenate([sizes, -sizes[::-1]])).p == 1.0
 
 
 def test_forty_different_sizes_are_exact():
