@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pytest_retrieval.errors import Problem
 
-__all__ = ["Line", "Unreadable", "label_of", "lines_of", "read_bytes"]
+__all__ = ["Line", "Unreadable", "counted", "label_of", "lines_of", "read_bytes", "words_of"]
 
 BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
@@ -97,6 +97,17 @@ def lines_of(data: bytes, label: str) -> tuple[list[Line], list[Problem]]:
         if text.strip():
             lines.append(Line(number, text.removesuffix("\r")))
     return lines, problems
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a line; only ASCII white space separates, as for trec_eval."""
+    return [word.decode() for word in text.encode().split()]
+
+
+def counted(words: list[str]) -> str:
+    """Return how many columns of a line are filled, as text."""
+    filled = sum(1 for word in words if word)
+    return f"{filled} column{'' if filled == 1 else 's'}"
 
 
 def _unpacked(data: bytes, label: str) -> bytes:

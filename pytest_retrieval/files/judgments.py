@@ -6,8 +6,20 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from pytest_retrieval.errors import Problem
+from pytest_retrieval.files.columns import ids_of, missing_columns, near_misses, renamed
+from pytest_retrieval.files.content import counted, lines_of, words_of
+from pytest_retrieval.files.tables import Table
 
-__all__ = ["Judgment", "agreeing", "whole_number"]
+__all__ = [
+    "Judgment",
+    "agreeing",
+    "is_beir_header",
+    "judgments_of_lines",
+    "judgments_of_table",
+    "whole_number",
+]
+
+BEIR_HEADER = ("query-id", "corpus-id", "score")
 
 
 class Judgment(NamedTuple):
@@ -40,6 +52,14 @@ def whole_number(value: object) -> int | None:
     return int(number) if number.is_integer() and abs(number) < 2**53 else None
 
 
+def _bad_grade(grade: object, query_id: str, doc_id: str) -> str:
+    """Return the message for a grade that is no whole number."""
+    return (
+        f"grade {grade!r} of document {doc_id!r} in query {query_id!r} is not a whole number; allowed are"
+        " integers such as 0, 1, 2"
+    )
+
+
 def agreeing(judgments: Iterable[Judgment], problems: list[Problem]) -> dict[tuple[str, str], Judgment]:
     """Return (query_id, doc_id) → its first judgment; contradictions are added to `problems`.
 
@@ -70,3 +90,62 @@ def agreeing(judgments: Iterable[Judgment], problems: list[Problem]) -> dict[tup
                 )
             )
     return first
+
+
+def is_beir_header(text: str) -> bool:
+    """Return whether the first line of a file is the header of BEIR's qrels."""
+    return tuple(text.strip().split("\t")) == BEIR_HEADER
+
+
+def judgments_of_lines(data: bytes, label: str, *, groups: bool) -> tuple[list[Judgment], list[Problem]]:
+    """Return the judgments of TREC or BEIR qrels with their lines, and what is wrong with the others."""
+    lines, problems = lines_of(data, label)
+    beir = bool(lines) and is_beir_header(lines[0].text)
+    judgments: list[Judgment] = []
+    expected = (
+        "3 columns (query-id, corpus-id, score)" if beir else "4 columns (query, group, document, grade)"
+    )
+    for number, text in lines[1:] if beir else lines:
+        if text.startswith("#") and not beir:
+            continue
+        words = text.split("\t") if beir else words_of(text)
+        if len(words) != (3 if beir else 4) or not all(words):
+            problems.append(Problem(f"{counted(words)}; expected {expected}", label, number))
+            continue
+        query_id, doc_id, grade = (words[0], words[-2], whole_number(words[-1]))
+        if grade is None:
+            problems.append(Problem(_bad_grade(words[-1], query_id, doc_id), label, number))
+            continue
+        group = words[1] if groups and not beir else None
+        judgments.append(Judgment(query_id, doc_id, grade, group, label, number))
+    if not judgments and not problems:
+        problems.append(Problem("the file holds no judgment", label))
+    return judgments, problems
+
+
+def judgments_of_table(table: Table, groups: bool, problems: list[Problem]) -> list[Judgment]:
+    """Return the judgments in a table with columns query_id, doc_id, grade and, with `groups`, group.
+
+    BEIR's names query-id, corpus-id and score are known too. What is wrong goes to `problems`.
+    """
+    table = renamed(table, {"query-id": "query_id", "corpus-id": "doc_id", "score": "grade"})
+    needed = ["query_id", "doc_id", "grade", *(["group"] if groups else [])]
+    problems += table.problems
+    problems += missing_columns(table, needed)
+    problems += near_misses(table, ["query_id", "doc_id", "grade", "group"])
+    if any(column not in table.columns for column in needed):
+        return []
+    queries, documents = ids_of(table, "query_id", problems), ids_of(table, "doc_id", problems)
+    judgments = []
+    for row, query_id, doc_id in zip(table.rows, queries, documents, strict=True):
+        if query_id is None or doc_id is None:
+            continue
+        grade = whole_number(row.values.get("grade"))
+        if grade is None:
+            message = _bad_grade(row.values.get("grade"), query_id, doc_id)
+            problems.append(Problem(message, table.file, row.line))
+            continue
+        group = row.values.get("group") if groups else None
+        name = None if group is None or group == "" else str(group)
+        judgments.append(Judgment(query_id, doc_id, grade, name, table.file, row.line))
+    return judgments

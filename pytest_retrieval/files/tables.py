@@ -137,8 +137,8 @@ def _plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, list | tuple | dict | str):
         return value
-    missing = value is None or value != value or type(value).__name__ == "NAType"
-    return None if missing else value
+    is_na = type(value).__name__ == "NAType"  # which compares to neither true nor false
+    return None if value is None or is_na or value != value else value
 
 
 def _parquet(path: Path, label: str) -> Table:

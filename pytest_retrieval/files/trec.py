@@ -7,30 +7,25 @@ problem with its line.
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pytest_retrieval.errors import FileError, InputError, Problem, RetrievalWarning, listed
-from pytest_retrieval.files.content import Unreadable, label_of, lines_of, read_bytes
-from pytest_retrieval.files.judgments import Judgment, agreeing, whole_number
+from pytest_retrieval.files.content import Unreadable, counted, label_of, lines_of, read_bytes, words_of
+from pytest_retrieval.files.judgments import agreeing, is_beir_header, judgments_of_lines, whole_number
+from pytest_retrieval.files.quick import quick_frame, separators_of
 from pytest_retrieval.files.writing import replace_file
 from pytest_retrieval.model import Qrels, Run, objects
 from pytest_retrieval.order import by_score
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pytest_retrieval.model import FloatArray, IntArray, ObjectArray
 
-__all__ = ["judgments_of", "load_qrels", "load_run", "save_run"]
-
-BEIR_HEADER = ("query-id", "corpus-id", "score")
+__all__ = ["load_qrels", "load_run", "save_run"]
 
 
 class RunColumns(NamedTuple):
@@ -183,37 +178,6 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
     replace_file(path, "".join(lines))
 
 
-def judgments_of(data: bytes, label: str, *, groups: bool) -> tuple[list[Judgment], list[Problem]]:
-    """Return the judgments of TREC or BEIR qrels with their lines, and what is wrong with the others."""
-    lines, problems = lines_of(data, label)
-    beir = bool(lines) and _is_beir_header(lines[0].text)
-    judgments: list[Judgment] = []
-    expected = (
-        "3 columns (query-id, corpus-id, score)" if beir else "4 columns (query, group, document, grade)"
-    )
-    for number, text in lines[1:] if beir else lines:
-        if text.startswith("#") and not beir:
-            continue
-        words = text.split("\t") if beir else _words(text)
-        if len(words) != (3 if beir else 4) or not all(words):
-            problems.append(Problem(f"{_count(words)}; expected {expected}", label, number))
-            continue
-        query_id, doc_id, grade = (words[0], words[-2], whole_number(words[-1]))
-        if grade is None:
-            problems.append(Problem(_bad_grade(words[-1], query_id, doc_id), label, number))
-            continue
-        group = words[1] if groups and not beir else None
-        judgments.append(Judgment(query_id, doc_id, grade, group, label, number))
-    return judgments, problems
-
-
-def _bad_grade(grade: object, query_id: str, doc_id: str) -> str:
-    return (
-        f"grade {grade!r} of document {doc_id!r} in query {query_id!r} is not a whole number; allowed are"
-        " integers such as 0, 1, 2"
-    )
-
-
 def _bytes_of(path: str | os.PathLike[str], what: str, label: str) -> bytes:
     try:
         return read_bytes(Path(path), label)
@@ -221,22 +185,8 @@ def _bytes_of(path: str | os.PathLike[str], what: str, label: str) -> bytes:
         raise FileError(f"{what} {label}", [error.problem]) from None
 
 
-def _words(text: str) -> list[str]:
-    """Return the words of a line; only ASCII white space separates, as for trec_eval."""
-    return [word.decode() for word in text.encode().split()]
-
-
-def _count(words: list[str]) -> str:
-    filled = sum(1 for word in words if word)
-    return f"{filled} column{'' if filled == 1 else 's'}"
-
-
-def _is_beir_header(text: str) -> bool:
-    return tuple(text.strip().split("\t")) == BEIR_HEADER
-
-
 def _fast_run(data: bytes) -> RunColumns | None:
-    frame = _fast_frame(data, ["query", "q0", "doc", "rank", "score", "tag"], "score", _separators(data))
+    frame = quick_frame(data, ["query", "q0", "doc", "rank", "score", "tag"], "score", separators_of(data))
     if frame is None or np.isnan(frame["score"].to_numpy()).any():
         return None
     return RunColumns(frame["query"].to_numpy(), frame["doc"].to_numpy(), frame["score"].to_numpy())
@@ -245,12 +195,12 @@ def _fast_run(data: bytes) -> RunColumns | None:
 def _fast_qrels(data: bytes, relevance_level: int) -> Qrels | None:
     """Return qrels of a file without comments, repeated judgments or anything doubtful."""
     header, _, body = data.partition(b"\n")
-    if _is_beir_header(header.decode(errors="replace")):
-        frame = _fast_frame(body, ["query", "doc", "grade"], "grade", ("\t",))
+    if is_beir_header(header.decode(errors="replace")):
+        frame = quick_frame(body, ["query", "doc", "grade"], "grade", ("\t",))
     elif header.startswith(b"#") or b"\n#" in data:
         return None
     else:
-        frame = _fast_frame(data, ["query", "group", "doc", "grade"], "grade", _separators(data))
+        frame = quick_frame(data, ["query", "group", "doc", "grade"], "grade", separators_of(data))
     if frame is None:
         return None
     grades = frame["grade"].to_numpy()
@@ -266,63 +216,13 @@ def _fast_qrels(data: bytes, relevance_level: int) -> Qrels | None:
     return Qrels.from_columns(query_ids, starts, doc_ids, whole, relevance_level=relevance_level)
 
 
-def _separators(data: bytes) -> tuple[str, ...]:
-    """Return what may separate the columns, quickest first.
-
-    A single space or tab is only tried where the other does not occur at all; lines that hold two in a row
-    or begin with one then show as empty cells.
-    """
-    if b"\t" not in data:
-        return " ", r"\s+"
-    return ("\t", r"\s+") if b" " not in data else (r"\s+",)
-
-
-def _fast_frame(
-    data: bytes, names: list[str], number: str, separators: tuple[str, ...]
-) -> pd.DataFrame | None:
-    """Return the columns of a file, all of them filled, or None where a line is not as all others."""
-    if any(byte in data for byte in (b"\0", b"\v", b"\f")):
-        return None
-    if b"\r" in data and data.count(b"\r") != data.count(b"\r\n"):
-        return None
-    frames = (_parsed(data, names, number, separator) for separator in separators)
-    return next((frame for frame in frames if frame is not None), None)
-
-
-def _parsed(data: bytes, names: list[str], number: str, separator: str) -> pd.DataFrame | None:
-    import pandas as pd
-
-    types: dict[str, Any] = {**dict.fromkeys(names, object), number: np.float64}
-    # pandas 2 reads numbers inexactly unless told; pandas 3 always reads them exactly and warns if told.
-    exact: dict[str, Any] = {"float_precision": "round_trip"} if pd.__version__.startswith("2.") else {}
-    try:
-        frame: pd.DataFrame = pd.read_csv(
-            io.BytesIO(data),
-            sep=separator,
-            header=None,
-            names=names,
-            dtype=types,
-            quoting=csv.QUOTE_NONE,
-            na_filter=False,
-            engine="c",
-            **exact,
-        )
-    except (ValueError, OverflowError):  # pandas' own parser errors are ValueErrors
-        return None
-    # A first line with more columns than names becomes an index; a short line is filled with "".
-    whole = isinstance(frame.index, pd.RangeIndex) and len(frame) > 0
-    if not whole or any((frame[name].to_numpy() == "").any() for name in names if name != number):
-        return None
-    return frame
-
-
 def _careful_run(data: bytes, label: str) -> RunColumns:
     lines, problems = lines_of(data, label)
     queries: list[str] = []
     documents: list[str] = []
     scores: list[float] = []
     for number, text in lines:
-        words = _words(text)
+        words = words_of(text)
         problem = _run_problem(words)
         if problem is None:
             queries.append(words[0])
@@ -338,7 +238,7 @@ def _careful_run(data: bytes, label: str) -> RunColumns:
 def _run_problem(words: list[str]) -> str | None:
     """Return what is wrong with a line of a run."""
     if len(words) < 6:
-        return f"{_count(words)}; expected 6 columns (query, Q0, document, rank, score, tag)"
+        return f"{counted(words)}; expected 6 columns (query, Q0, document, rank, score, tag)"
     if len(words) > 6 and whole_number(words[3]) is None:
         return f"{len(words)} columns and rank {words[3]!r}: does an id hold white space? Columns cannot"
     number = _number(words[4])
@@ -360,10 +260,8 @@ def _number(word: str) -> float | None:
 
 
 def _careful_qrels(data: bytes, label: str, relevance_level: int, groups: bool) -> Qrels:
-    judgments, problems = judgments_of(data, label, groups=groups)
+    judgments, problems = judgments_of_lines(data, label, groups=groups)
     kept = agreeing(judgments, problems)
-    if not kept and not problems:
-        problems.append(Problem("the file holds no judgment", label))
     if problems:
         raise FileError(f"qrels {label}", sorted(problems, key=_line))
     graded: dict[str, dict[str, int]] = {}
