@@ -127,6 +127,9 @@ class FileError(InputError):
             lines.append(f"  … and {count - MOST_PROBLEMS_SHOWN} more")
         super().__init__("\n".join(lines))
 
+    def __reduce__(self) -> tuple[type[FileError], tuple[str, tuple[Problem, ...]]]:
+        return type(self), (self.what, self.problems)
+
 
 class GoldSetError(FileError):
     """A gold set's files cannot be used."""

@@ -29,6 +29,7 @@ ALL = "all"
 """The stratum that holds every query: the only one of a gold set without strata."""
 
 _EMPTY: Mapping[str, Any] = {}
+_TOO_LARGE = 2**53  # beyond it, whole numbers that were read as floats are no longer exact
 
 
 @final
@@ -98,6 +99,7 @@ class Qrels(Mapping[str, "dict[str, int]"]):
         unanswerable: Iterable[str] = (),
     ) -> None:
         level = _level(relevance_level)
+        _check_mapping(judgments, "judgments", "{query_id: {doc_id: grade}}")
         doc_ids: list[str] = []
         grades: list[int] = []
         names: list[str] = []
@@ -166,10 +168,10 @@ class Qrels(Mapping[str, "dict[str, int]"]):
         place = {query_id: number for number, query_id in enumerate(query_ids)}
         put = object.__setattr__
         put(self, "query_ids", query_ids)
-        put(self, "starts", starts)
-        put(self, "doc_ids", doc_ids)
-        put(self, "grades", grades)
-        put(self, "groups", groups)
+        put(self, "starts", _read_only(starts))
+        put(self, "doc_ids", _read_only(doc_ids))
+        put(self, "grades", _read_only(grades))
+        put(self, "groups", None if groups is None else _read_only(groups))
         put(self, "relevance_level", relevance_level)
         put(self, "strata", None if strata is None else dict(strata))
         put(self, "splits", None if splits is None else dict(splits))
@@ -201,14 +203,14 @@ class Qrels(Mapping[str, "dict[str, int]"]):
         return {doc: grade for doc, grade in self[query_id].items() if grade >= self.relevance_level}
 
     def select(self, query_ids: Iterable[str]) -> Qrels:
-        """Return the judgments of some queries, in the order given.
+        """Return the judgments of some queries, each once, in the order given.
 
         Raises
         ------
         KeyError
             A query id that has no judgments here.
         """
-        query_ids = tuple(query_ids)
+        query_ids = tuple(dict.fromkeys(query_ids))
         starts, rows = _selected([self._place[query_id] for query_id in query_ids], self.starts)
         return Qrels.from_columns(
             query_ids,
@@ -252,7 +254,7 @@ class Run(Mapping[str, "tuple[str, ...]"]):
     Raises
     ------
     InputError
-        An id that is not a non-empty string; a score that is NaN or no number.
+        An id that is not a non-empty string; a score that is NaN or no number; a set, which has no order.
 
     Examples
     --------
@@ -277,6 +279,7 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         *,
         stages: Mapping[str, Run] | None = None,
     ) -> None:
+        _check_mapping(rankings, "rankings", "{query_id: [doc_id, …]} or {query_id: {doc_id: score}}")
         doc_ids: list[str] = []
         scores: list[float] = []
         starts = [0]
@@ -327,9 +330,9 @@ class Run(Mapping[str, "tuple[str, ...]"]):
     ) -> None:
         put = object.__setattr__
         put(self, "query_ids", query_ids)
-        put(self, "starts", starts)
-        put(self, "doc_ids", doc_ids)
-        put(self, "scores", scores)
+        put(self, "starts", _read_only(starts))
+        put(self, "doc_ids", _read_only(doc_ids))
+        put(self, "scores", None if scores is None else _read_only(scores))
         put(self, "name", name)
         put(self, "stages", dict(stages or {}))
         put(self, "_place", {query_id: number for number, query_id in enumerate(query_ids)})
@@ -358,8 +361,8 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         return tuple(zip(documents, scores, strict=True))
 
     def select(self, query_ids: Iterable[str]) -> Run:
-        """Return the rankings of those of these queries that the run answered, in the order given."""
-        query_ids = tuple(query_id for query_id in query_ids if query_id in self._place)
+        """Return the rankings of those of these queries that the run answered, each once, in this order."""
+        query_ids = tuple(query_id for query_id in dict.fromkeys(query_ids) if query_id in self._place)
         starts, rows = _selected([self._place[query_id] for query_id in query_ids], self.starts)
         return Run.from_columns(
             query_ids,
@@ -472,9 +475,19 @@ class GoldSet:
 
 def objects(values: Sequence[Any]) -> ObjectArray:
     """Return values as a one-dimensional array of objects, also where they are sequences themselves."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+    return np.fromiter(values, dtype=np.object_, count=len(values))
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view that refuses writing; the caller's own array stays as it was."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _check_mapping(value: object, what: str, shape: str) -> None:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{what} are of type {type(value).__name__}; allowed is a mapping {shape}")
 
 
 def _level(level: object) -> int:
@@ -515,10 +528,11 @@ def _graded(query_id: str, documents: object, level: int) -> dict[str, int]:
     for doc_id, grade in pairs:
         _check_id(doc_id, "doc_id", query_id)
         number = isinstance(grade, int | float | np.integer | np.floating) and not isinstance(grade, bool)
-        if not number or grade != grade or abs(grade) == float("inf") or grade != int(grade):
+        whole = number and grade == grade and abs(grade) != float("inf") and grade == int(grade)
+        if not whole or abs(grade) >= _TOO_LARGE:
             raise InputError(
-                f"grade {grade!r} of document {doc_id!r} in query {query_id!r} is not a whole number;"
-                " allowed are integers such as 0, 1, 2"
+                f"grade {grade!r} of document {doc_id!r} in query {query_id!r} is"
+                f" {'too large' if whole else 'not a whole number'}; allowed are integers such as 0, 1, 2"
             )
         graded[doc_id] = int(grade)
     return graded
@@ -526,7 +540,7 @@ def _graded(query_id: str, documents: object, level: int) -> dict[str, int]:
 
 def _ranking(query_id: str, ranking: object) -> tuple[list[str], list[float]]:
     """Return one query's documents and scores (NaN without any) in the order given."""
-    if isinstance(ranking, str) or not isinstance(ranking, Iterable):
+    if isinstance(ranking, str | set | frozenset) or not isinstance(ranking, Iterable):
         raise InputError(
             f"ranking of query {query_id!r} is {ranking!r}; allowed are a list of doc ids, a list of"
             " (doc_id, score) pairs or a mapping doc_id → score"
@@ -548,8 +562,8 @@ def _ranking(query_id: str, ranking: object) -> tuple[list[str], list[float]]:
             scores.append(unscored)
             continue
         try:
-            value = float(score)
-        except (TypeError, ValueError):
+            value = unscored if isinstance(score, str | bytes) else float(score)
+        except (TypeError, ValueError, OverflowError):
             value = unscored
         if value != value:
             not_numbers.append(f"{doc_id} ({score!r})")

@@ -24,6 +24,7 @@ _ALSO = {
     "AP": "ap", "map": "ap", "MAP": "ap", "Success": "success", "Judged": "judged",
 }  # fmt: skip
 _GAINS = {"log2": "linear", "exp-log2": "exp"}
+_LARGEST = 10**9  # no ranking is deeper, no scale longer; larger numbers are slips and do not fit int64
 
 
 @final
@@ -42,6 +43,11 @@ class Measure:
     parameters
         Values of the kind's parameters that are not its defaults.
 
+    Raises
+    ------
+    MeasureError
+        A cutoff or level that is not a whole number of at least 1, or one that the kind does not take.
+
     Examples
     --------
     >>> parse("P(rel=2)@5").name
@@ -52,6 +58,17 @@ class Measure:
     k: int | None = None
     level: int | None = None
     parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        for what, value in (("cutoff", self.k), ("level", self.level)):
+            if value is not None and not _is_whole(value):
+                raise MeasureError(
+                    f"{self.kind.name}: the {what} is {value!r}; allowed is a whole number of at least 1"
+                )
+        if self.k is None and self.kind.cutoff == "required":
+            raise MeasureError(f"{self.kind.name} needs a cutoff, as in {self.kind.name}@5")
+        if self.k is not None and self.kind.cutoff == "none":
+            raise MeasureError(f"{self.kind.name} takes no cutoff")
 
     @property
     def name(self) -> str:
@@ -75,26 +92,36 @@ class Measure:
         MeasureError
             A measure of a project's own returned something that is not one number per query.
         """
-        judged = self._levelled(judged)
-        scores = np.asarray(self.kind.score(judged, self.k, **self.parameters), dtype=np.float64)
-        if scores.shape != (len(judged.query_ids),):
-            raise MeasureError(
-                f"measure {self.name} returned an array of shape {scores.shape} for"
-                f" {len(judged.query_ids)} queries; one score per query is needed"
-            )
-        return np.where(self.kind.defined(judged), scores, np.nan)
+        levelled = self._levelled(judged)
+        scores = self.kind.score(levelled, self.k, **self.parameters)
+        return np.where(self.defined(judged), self._per_query(scores, judged, "score"), np.nan)
 
     def defined(self, judged: Judged) -> BoolArray:
         """Return where the judgments alone leave the measure defined, shape (Q,)."""
-        return self.kind.defined(self._levelled(judged))
+        defined = self.kind.defined(self._levelled(judged))
+        return self._per_query(defined, judged, "defined").astype(np.bool_)
 
     def attainable(self, judged: Judged) -> FloatArray:
         """Return the best score any ranking could get per query, shape (Q,), NaN where undefined."""
-        judged = self._levelled(judged)
-        best = np.ones(len(judged.query_ids))
+        best: object = np.full(len(judged.query_ids), 1.0 if self.higher_is_better else 0.0)
         if self.kind.attainable is not None:
-            best = self.kind.attainable(judged, self.k)
-        return np.where(self.kind.defined(judged), best, np.nan)
+            best = self.kind.attainable(self._levelled(judged), self.k)
+        return np.where(self.defined(judged), self._per_query(best, judged, "attainable"), np.nan)
+
+    def _per_query(self, values: object, judged: Judged, what: str) -> FloatArray:
+        """Return what a function of the kind gave, once it is one number per query."""
+        try:
+            numbers = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise MeasureError(
+                f"measure {self.name}: {what} returned {values!r}; one number per query is needed"
+            ) from None
+        if numbers.shape != (len(judged.query_ids),):
+            raise MeasureError(
+                f"measure {self.name}: {what} returned an array of shape {numbers.shape} for"
+                f" {len(judged.query_ids)} queries; one number per query is needed"
+            )
+        return numbers
 
     def _levelled(self, judged: Judged) -> Judged:
         return judged if self.level is None else judged.at_level(self.level)
@@ -116,7 +143,8 @@ def parse(name: str | Measure, kinds: Iterable[MeasureKind] = ()) -> Measure:
     Raises
     ------
     MeasureError
-        The name, a parameter or the cutoff is not known; the message says what is.
+        The name, a parameter or the cutoff is not known, or a kind takes the name of one of ours; the
+        message says what is allowed.
 
     Examples
     --------
@@ -130,7 +158,7 @@ of at least 1, as in recall@5
     """
     if isinstance(name, Measure):
         return name
-    known = {**KINDS, **{kind.name: kind for kind in kinds}}
+    known = {**KINDS, **_own(kinds)}
     match = _SPELLING.fullmatch(name) if isinstance(name, str) else None
     if match is None:
         raise MeasureError(f"{name!r} is no name of a measure; names look like recall@5 or ndcg(gain=exp)@10")
@@ -151,6 +179,23 @@ def parse_all(names: Iterable[str | Measure], kinds: Sequence[MeasureKind] = ())
     return tuple({measure.name: measure for measure in (parse(name, kinds) for name in names)}.values())
 
 
+def _own(kinds: Iterable[MeasureKind]) -> dict[str, MeasureKind]:
+    """Return a project's kinds by name; one that hid a measure of ours would change what a name means."""
+    own = {kind.name: kind for kind in kinds}
+    for name, kind in own.items():
+        if name in _ALSO or KINDS.get(name, kind) is not kind:
+            raise MeasureError(f"the kind of measure {name!r} takes the name of one of ours; give it another")
+    return own
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _LARGEST
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < len(str(_LARGEST)) and _is_whole(int(text))
+
+
 def _cutoff(name: str, kind: MeasureKind, text: str | None) -> int | None:
     if text is None:
         if kind.cutoff == "required":
@@ -158,7 +203,7 @@ def _cutoff(name: str, kind: MeasureKind, text: str | None) -> int | None:
         return None
     if kind.cutoff == "none":
         raise MeasureError(f"measure {name!r} takes no cutoff; write {kind.name}")
-    if not (text.isascii() and text.isdigit()) or int(text) < 1:
+    if not _is_number(text):
         raise MeasureError(
             f"measure {name!r}: the cutoff is {text!r}; allowed is a whole number of at least 1, as in"
             f" {kind.name}@5"
@@ -175,7 +220,7 @@ def _parameters(name: str, kind: MeasureKind, text: str) -> tuple[int | None, di
         if key == "dcg" and "gain" in kind.parameters and value in _GAINS:
             key, value = "gain", _GAINS[value]
         if key == "rel" and kind.uses_level:
-            if not (value.isascii() and value.isdigit()) or int(value) < 1:
+            if not _is_number(value):
                 raise MeasureError(
                     f"measure {name!r}: rel is {value!r}; allowed is a whole number of at least 1"
                 )

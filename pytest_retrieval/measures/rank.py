@@ -6,19 +6,24 @@ where it stands, with its source; where conventions differ, the docstring says w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from pytest_retrieval.errors import InputError
+from pytest_retrieval.errors import InputError, MeasureError
 from pytest_retrieval.order import first_of_each
 
 if TYPE_CHECKING:
     from pytest_retrieval.measures.ranking import BoolArray, FloatArray, IntArray, Judged
 
 __all__ = ["KINDS", "MeasureKind"]
+
+CUTOFFS = ("required", "optional", "none")
+LARGEST_EXPONENT = 1000  # 2^1000 still leaves room to add up many gains in a float64
+_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 def has_relevant(judged: Judged) -> BoolArray:
@@ -60,13 +65,18 @@ class MeasureKind:
         defined. Elsewhere its score is NaN and stays out of every mean.
     attainable
         ``attainable(judged, k) -> ndarray of float64, shape (Q,)``: the best score any ranking could get,
-        or None where that is 1.
+        or None where that is 1 (0 where lower is better).
     higher_is_better
         Direction.
     parameters
         Parameter name → allowed values, default first.
     uses_level
         Whether the relevance level changes the score.
+
+    Raises
+    ------
+    MeasureError
+        The name cannot stand before ``@``, or the cutoff is none of the three.
 
     Examples
     --------
@@ -86,8 +96,19 @@ class MeasureKind:
     defined: Callable[[Judged], BoolArray] = has_relevant
     attainable: Callable[[Judged, int | None], FloatArray] | None = None
     higher_is_better: bool = True
-    parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     uses_level: bool = True
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise MeasureError(
+                f"a kind of measure is called {self.name!r}; allowed are lower-case letters, digits and _"
+            )
+        if self.cutoff not in CUTOFFS:
+            raise MeasureError(
+                f"kind of measure {self.name!r}: cutoff is {self.cutoff!r}; allowed are"
+                f" {', '.join(map(repr, CUTOFFS))}"
+            )
 
 
 def _share(part: IntArray | FloatArray, whole: IntArray | FloatArray) -> FloatArray:
@@ -161,7 +182,14 @@ def _ideal_dcg(judged: Judged, k: int | None, gain: str) -> FloatArray:
 
 def _gain(grades: IntArray, gain: str) -> FloatArray:
     positive = np.maximum(grades, 0).astype(np.float64)
-    return positive if gain == "linear" else np.exp2(positive) - 1.0
+    if gain == "linear":
+        return positive
+    if positive.max(initial=0.0) > LARGEST_EXPONENT:
+        raise InputError(
+            f"ndcg(gain=exp): grade {int(positive.max())} gains more than a float can hold; allowed are grades"
+            f" up to {LARGEST_EXPONENT}, or gain=linear"
+        )
+    return np.exp2(positive) - 1.0
 
 
 def _precision_sum(judged: Judged, k: int | None) -> FloatArray:

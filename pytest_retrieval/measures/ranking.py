@@ -125,6 +125,8 @@ def join(
         The run answers queries that were not judged.
     DuplicateDocumentError
         A ranking names a document twice and `duplicates` is ``"error"``.
+    InputError
+        Judgments or rankings of another type, or an option that is none of those named.
 
     Examples
     --------
@@ -132,6 +134,8 @@ def join(
     >>> judged.hit_rank.tolist(), judged.hit_grade.tolist(), judged.lengths.tolist()
     ([2, 3], [1, 0], [3])
     """
+    _check_type("qrels", qrels, Qrels)
+    _check_type("run", run, Run)
     _check_choice("duplicates", duplicates, DUPLICATES)
     _check_choice("unknown_queries", unknown_queries, UNKNOWN_QUERIES)
     place = {query_id: number for number, query_id in enumerate(qrels.query_ids)}
@@ -249,6 +253,14 @@ def tie_sensitivity(run: Run, k: int) -> tuple[str, ...]:
     lengths = np.diff(run.starts).tolist()
     changed = zip(run.query_ids, lengths, *sets, strict=True)
     return tuple(query for query, length, up, down in changed if length > k and up != down)
+
+
+def _check_type(name: str, value: object, wanted: type[Qrels] | type[Run]) -> None:
+    if not isinstance(value, wanted):
+        raise InputError(
+            f"{name} is of type {type(value).__name__}; allowed is {wanted.__name__}, as in"
+            f" {wanted.__name__}({{query_id: …}})"
+        )
 
 
 def _check_choice(name: str, value: str, allowed: Sequence[str]) -> None:

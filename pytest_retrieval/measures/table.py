@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -60,6 +60,19 @@ class Means(Mapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         return self._means[self._table.measures[self._table.column(name)].name]
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return isinstance(name, str) and self._table.column(name) >= 0
+        except MeasureError:
+            return False
+
+    def get(self, name: str, default: Any = None, /) -> Any:
+        """Return the mean of a measure, or the default where the table does not hold it."""
+        try:
+            return self[name]
+        except MeasureError:
+            return default
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._means)
@@ -215,7 +228,7 @@ def evaluate(
     QueryMismatchError, DuplicateDocumentError
         As the options say.
     InputError
-        A judged query has no stratum in `strata`.
+        A judged query has no stratum in `strata`, or an argument of another type.
 
     Examples
     --------
@@ -232,11 +245,17 @@ def evaluate(
     return ScoreTable(
         query_ids=qrels.query_ids,
         measures=parsed,
-        values=np.stack([measure.scores(judged) for measure in parsed], axis=1),
-        attainable=np.stack([measure.attainable(judged) for measure in parsed], axis=1),
+        values=_columns([measure.scores(judged) for measure in parsed]),
+        attainable=_columns([measure.attainable(judged) for measure in parsed]),
         strata=None if by_query is None else aligned(by_query, qrels.query_ids),
         judged=judged,
     )
+
+
+def _columns(columns: Sequence[FloatArray]) -> FloatArray:
+    table = np.stack(columns, axis=1)
+    table.flags.writeable = False
+    return table
 
 
 def _shown(value: float) -> str:
