@@ -194,20 +194,20 @@ def _lines(path: Path, problems: list[Problem]) -> dict[str, Evidence]:
         return lines
     for number, text in enumerate(texts, start=1):
         try:
-            line = _evidence(json.loads(text))
+            line = Evidence.from_plain(json.loads(text))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             what = (
                 "a mark of a merge conflict" if _CONFLICT.match(text) else f"no line of evidence ({error!r})"
             )
             problems.append(
-                Problem(f"{what}; take the line from one side and pin the stratum again", str(path), number)
+                Problem(f"{what}; take it from one side and pin the stratum again", str(path), number)
             )
             continue
         if line.query_id in lines:
             problems.append(
                 Problem(
-                    f"query {line.query_id!r} has evidence twice (a merge?); keep the line of the branch whose"
-                    f" pins.toml you keep",
+                    f"query {line.query_id!r} has evidence twice (a merge?); keep the line of the branch"
+                    " whose pins.toml you keep",
                     str(path),
                     number,
                 )
@@ -216,29 +216,8 @@ def _lines(path: Path, problems: list[Problem]) -> dict[str, Evidence]:
     return lines
 
 
-def _evidence(value: Any) -> Evidence:
-    return Evidence(
-        query_id=value["query_id"],
-        stratum=value["stratum"],
-        query=value["query"],
-        ranking=tuple(value["ranking"]),
-        returned=int(value["returned"]),
-        grades=dict(value["grades"]),
-        scores=dict(value["scores"]),
-        ranks=dict(value.get("ranks", {})),
-        slices=tuple(value.get("slices", ())),
-    )
-
-
 def _line(line: Evidence) -> str:
-    value: dict[str, Any] = {"query_id": line.query_id, "stratum": line.stratum}
-    if line.slices:
-        value["slices"] = list(line.slices)
-    value |= {"query": line.query, "ranking": list(line.ranking), "returned": line.returned}
-    if line.ranks:
-        value["ranks"] = dict(line.ranks)
-    value |= {"grades": dict(line.grades), "scores": dict(line.scores)}
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(line.plain(), ensure_ascii=False, separators=(",", ":"))
 
 
 def _toml(path: Path, pins: Pins) -> TOMLDocument:

@@ -14,7 +14,7 @@ from pytest_retrieval.measures.rank import MeasureKind
 from pytest_retrieval.measures.ranking import join
 from pytest_retrieval.model import ALL, GoldSet, Run
 
-__all__ = ["SLICE", "Cell", "declared", "groups", "measures_of", "slug"]
+__all__ = ["SLICE", "Cell", "cell_id", "declared", "described", "groups", "measures_of", "slug"]
 
 SLICE = "slice:"
 """How the name of a cell over a slice begins."""
@@ -106,6 +106,15 @@ def declared(goldset: GoldSet, measures: Mapping[str, Sequence[Measure]]) -> tup
             ]
     _check_slugs(cells)
     return tuple(sorted(cells))
+
+
+def described(
+    goldset: GoldSet, subject: str, measures: Sequence[Measure], gated: Iterable[Cell]
+) -> tuple[Cell, ...]:
+    """Return what a summary prints beside a subject's gated cells: other strata, slices and `all`."""
+    taken = set(gated)
+    every = (Cell(subject, measure.name, name) for measure in measures for name in groups(goldset))
+    return tuple(cell for cell in every if cell not in taken)
 
 
 def cell_id(cell: Cell) -> str:

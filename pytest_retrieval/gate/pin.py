@@ -9,7 +9,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import Any, final
 
 from pytest_retrieval.errors import InputError, listed
 from pytest_retrieval.gate.cells import SLICE, Cell, groups
@@ -115,6 +115,37 @@ class Evidence:
         kept = len(self.ranking)
         return kept >= self.returned or (k is not None and kept >= k)
 
+    def plain(self) -> dict[str, Any]:
+        """Return the line as JSON can hold it: keys in a fixed order, empty optional ones left out."""
+        line: dict[str, Any] = {"query_id": self.query_id, "stratum": self.stratum}
+        if self.slices:
+            line["slices"] = list(self.slices)
+        line |= {"query": self.query, "ranking": list(self.ranking), "returned": self.returned}
+        if self.ranks:
+            line["ranks"] = dict(self.ranks)
+        return line | {"grades": dict(self.grades), "scores": dict(self.scores)}
+
+    @classmethod
+    def from_plain(cls, line: Mapping[str, Any]) -> Evidence:
+        """Return the line that `plain` made.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            It is no such line.
+        """
+        return cls(
+            query_id=line["query_id"],
+            stratum=line["stratum"],
+            query=line["query"],
+            ranking=tuple(line["ranking"]),
+            returned=int(line["returned"]),
+            grades=dict(line["grades"]),
+            scores=dict(line["scores"]),
+            ranks=dict(line.get("ranks", {})),
+            slices=tuple(line.get("slices", ())),
+        )
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -158,7 +189,7 @@ def kept_depth(measures: Iterable[Measure], depth: int) -> int:
     """Return how many documents of a ranking the evidence keeps."""
     cutoffs = [measure.k for measure in measures]
     whole = [k for k in cutoffs if k is not None]
-    return depth if len(whole) < len(cutoffs) else min(max(whole, default=0) + EXTRA_DEPTH, depth)
+    return depth if len(whole) < len(cutoffs) else max(whole, default=0) + EXTRA_DEPTH
 
 
 def evidence_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
@@ -23,6 +23,9 @@ __all__ = ["PASSING", "Counts", "Overall", "Verdict", "fault_of", "judge", "must
 
 HELD, IMPROVED, REGRESSED = "held", "improved", "regressed"
 ERROR, UNPINNED, VANISHED = "error", "unpinned", "vanished"
+DESCRIBED = "described"
+"""Of a class of queries that is printed and not gated."""
+
 PASSING = frozenset({HELD, IMPROVED})
 """Verdicts of a cell whose test passes."""
 
@@ -60,7 +63,8 @@ class Verdict:
     Attributes
     ----------
     status
-        ``held``, ``improved``, ``regressed``, ``error``, ``unpinned`` or ``vanished``.
+        ``held``, ``improved``, ``regressed``, ``error``, ``unpinned`` or ``vanished``; ``described`` where
+        nothing is gated.
     message
         Why, where there are no numbers to show.
     pinned
@@ -166,6 +170,7 @@ def judge(
     run: Run,
     pins: Pins,
     cells: Sequence[Cell],
+    described: Sequence[Cell] = (),
 ) -> dict[Cell, Verdict]:
     """Return the verdict on every cell of one subject.
 
@@ -183,6 +188,8 @@ def judge(
         What was pinned.
     cells
         The subject's declared and pinned cells.
+    described
+        Cells that are printed and not gated.
     """
     evidence = pins.evidence.get(subject, {})
     gated = goldset.gated_queries
@@ -206,6 +213,9 @@ def judge(
             )
             continue
         found[cell] = sides.verdict(cell, measure, queries, pins.cells.get(cell))
+    for cell in described:
+        measure = next(m for m in measures if m.name == cell.measure)
+        found[cell] = sides.description(cell, measure, sides.by_name[cell.stratum])
     return found
 
 
@@ -272,44 +282,43 @@ class _Sides:
 
     def verdict(self, cell: Cell, measure: Measure, queries: Sequence[str], pin: Pin | None) -> Verdict:
         """Return the verdict on one cell."""
+        today = self._today(cell, measure, queries)
+        if pin is None:
+            return replace(today, status=UNPINNED, message="declared, and never pinned")
+        pairs, halves = self._pairs(measure, queries)
+        if not pairs:
+            why = "pinned, but no query has a score on both sides, so nothing can be compared"
+            return replace(today, status=ERROR, message=why, pinned=pin.value, notes=self.notes)
+        return self._compared(today, measure, pin, pairs, halves)
+
+    def description(self, cell: Cell, measure: Measure, queries: Sequence[str]) -> Verdict:
+        """Return the numbers of a class of queries that is not gated."""
+        pairs, _ = self._pairs(measure, queries)
+        before = mean_of(was for was, _ in pairs.values())
+        return replace(self._today(cell, measure, queries), status=DESCRIBED, before=before)
+
+    def _today(self, cell: Cell, measure: Measure, queries: Sequence[str]) -> Verdict:
+        """Return what today's ranking alone says of a cell."""
         place = {query_id: row for row, query_id in enumerate(self.now.query_ids)}
         rows = [place[query_id] for query_id in queries]
         column = self.now.column(measure)
         counts = self._counts(measure, queries, rows, column)
-        attainable = mean_of(self.now.attainable[rows, column].tolist())
-        if pin is None:
-            return Verdict(
-                cell=cell,
-                status=UNPINNED,
-                message="declared, and never pinned",
-                higher_is_better=measure.higher_is_better,
-                after=mean_of(self.now.values[rows, column].tolist()),
-                n=len(rows) - counts.undefined,
-                attainable=attainable,
-                counts=counts,
-            )
-        pairs, halves = self._pairs(measure, queries)
-        if not pairs:
-            return Verdict(
-                cell=cell,
-                status=ERROR,
-                message="pinned, but no query has a score on both sides, so nothing can be compared",
-                higher_is_better=measure.higher_is_better,
-                pinned=pin.value,
-                attainable=attainable,
-                counts=counts,
-                notes=self.notes,
-            )
-        return self._compared(cell, measure, pin, pairs, attainable, counts, halves)
+        return Verdict(
+            cell=cell,
+            status=UNPINNED,
+            higher_is_better=measure.higher_is_better,
+            after=mean_of(self.now.values[rows, column].tolist()),
+            n=len(rows) - counts.undefined,
+            attainable=mean_of(self.now.attainable[rows, column].tolist()),
+            counts=counts,
+        )
 
     def _compared(
         self,
-        cell: Cell,
+        today: Verdict,
         measure: Measure,
         pin: Pin,
         pairs: Mapping[str, tuple[float, float]],
-        attainable: float,
-        counts: Counts,
         halves: tuple[str, ...],
     ) -> Verdict:
         before = mean_of(was for was, _ in pairs.values())
@@ -321,10 +330,9 @@ class _Sides:
         gains = np.array([sign * (now - was) for was, now in pairs.values()])
         level = measure.level or self.goldset.qrels.relevance_level
         ordered = {query_id: moved[query_id] for query_id in worst_first(moved, sign)}
-        return Verdict(
-            cell=cell,
+        return replace(
+            today,
             status=status_of(before, after, tolerance, measure.higher_is_better),
-            higher_is_better=measure.higher_is_better,
             pinned=pin.value,
             before=before,
             after=after,
@@ -338,8 +346,6 @@ class _Sides:
             p=sign_flip(gains, alternative="less").p,
             smallest_p=smallest_p(len(moved), "less"),
             best=pin.best if pin.judgments == short(self.goldset.digests.judgments) else None,
-            attainable=attainable,
-            counts=counts,
             notes=(*self._changed_inputs(pin), *self.notes, *halves),
         )
 

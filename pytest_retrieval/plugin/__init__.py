@@ -1,0 +1,1 @@
+"""The plugin: beside the assertion helpers, the only room that imports pytest."""

@@ -1,0 +1,322 @@
+"""Checking one item of a gate test: from rankings and pins to a verdict, a payload and an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, final
+
+import pytest
+
+from pytest_retrieval.errors import RetrievalError, RetrieverError, Unavailable, listed
+from pytest_retrieval.gate import pin as pins_room
+from pytest_retrieval.gate.cells import Cell, described, groups
+from pytest_retrieval.gate.difference import QueryChange
+from pytest_retrieval.gate.verdict import (
+    ERROR,
+    REGRESSED,
+    UNPINNED,
+    VANISHED,
+    Verdict,
+    fault_of,
+    judge,
+    must_fallen,
+)
+from pytest_retrieval.model import ALL, Run
+from pytest_retrieval.plugin.items import GateItem, kinds_of
+from pytest_retrieval.plugin.running import as_run
+from pytest_retrieval.plugin.settings import PIN_ALL, PIN_NEW, PIN_RAISE
+from pytest_retrieval.plugin.state import PAYLOAD
+from pytest_retrieval.report.scorecard import row_of
+from pytest_retrieval.report.text import failure, number
+
+if TYPE_CHECKING:
+    from pytest_retrieval.measures.notation import Measure
+    from pytest_retrieval.model import GoldSet
+    from pytest_retrieval.plugin.session import Session
+
+__all__ = ["Gate"]
+
+
+@final
+class Gate:
+    """The value of the fixture `gate`.
+
+    Attributes
+    ----------
+    checked
+        Whether the test called `check`.
+    """
+
+    def __init__(self, session: Session, item: GateItem, node: pytest.Item) -> None:
+        self._session = session
+        self._item = item
+        self._node = node
+        self.checked = False
+
+    def check(self) -> None:
+        """Judge this item's cell, or the gold set as a whole, and fail the test unless it holds."""
+        __tracebackhide__ = True
+        self.checked = True
+        if self._item.problem:
+            self._fail(self._item.problem)
+        if self._item.cell is None:
+            self._check_goldset()
+        else:
+            self._check_cell(self._item.cell)
+
+    def _check_cell(self, cell: Cell) -> None:
+        __tracebackhide__ = True
+        session, name = self._session, self._item.goldset
+        owners = session.owners.get((name, cell), [])
+        if len(owners) > 1:
+            verdict = Verdict(
+                cell=cell,
+                status=ERROR,
+                message=f"this cell is collected by {len(owners)} tests: {listed(owners)}; give each test its"
+                " own gold sets or subjects: @pytest.mark.goldset(name, subjects=[…])",
+            )
+        else:
+            verdict = self._verdict(cell)
+        session.config.hook.pytest_retrieval_verdict(goldset=session.goldsets.get(name), verdict=verdict)
+        pinned = self._pin(verdict)
+        self._report(verdict, pinned)
+        if verdict.passes or pinned:
+            return
+        goldset = session.goldsets.get(name)
+        self._fail(
+            failure(
+                name,
+                verdict,
+                depth=goldset.depth,
+                reproduce=self._node.nodeid,
+                grades={grade: word for word, grade in goldset.grades.items()},
+                details=session.settings.details,
+                show_text=session.settings.show_text,
+            ),
+            cause=verdict.message if verdict.status == ERROR else "",
+        )
+
+    def _verdict(self, cell: Cell) -> Verdict:
+        """Return the verdict on a cell; whatever keeps it from being judged is an error that says so."""
+        try:
+            return self._judged(cell.subject)[cell]
+        except Unavailable as unavailable:
+            self._unavailable(cell, unavailable.reason)
+        except RetrievalError as error:
+            return Verdict(cell=cell, status=ERROR, message=str(error))
+
+    def _judged(self, subject: str) -> Mapping[Cell, Verdict]:
+        """Return the verdicts on every cell of a subject, made once per session."""
+        session, name = self._session, self._item.goldset
+        goldset, pins = session.goldsets.get(name), session.goldsets.pins(name)
+        kinds = kinds_of(self._node)
+        measures = session.goldsets.measures(name, subject, kinds)
+        cells = [cell for cell in session.goldsets.cells(name, kinds, None) if cell.subject == subject]
+        if not measures:
+            return {cell: _gone(cell, pins.cells[cell].value) for cell in cells}
+        run = self._run(goldset, subject)
+        return session.judged(
+            (name, subject),
+            run,
+            lambda: judge(
+                goldset, subject, measures, run, pins, cells, described(goldset, subject, measures, cells)
+            ),
+        )
+
+    def _run(self, goldset: GoldSet, subject: str) -> Run:
+        """Return a subject's run, if it can be judged.
+
+        Raises
+        ------
+        RetrieverError, Unavailable
+            It cannot be had, or is at fault.
+        """
+        session = self._session
+        lacking = session.goldsets.lacking(goldset.name, subject)
+        if lacking:
+            raise Unavailable(f"{subject} requires {listed(lacking)}, not installed here")
+        run = as_run(session.run(subject), subject)
+        fault = session.fault((goldset.name, subject), run, lambda: fault_of(goldset, run))
+        if fault:
+            raise RetrieverError(f"{subject}: {fault}")
+        return run
+
+    def _unavailable(self, cell: Cell | None, reason: str) -> NoReturn:
+        __tracebackhide__ = True
+        text = f"{self._item.goldset}: {cell.subject if cell else ''} is unavailable: {reason}"
+        if self._session.settings.fail_unavailable:
+            self._fail(f"{text} (retrieval_unavailable = error)", cause=reason)
+        pytest.skip(text)
+
+    def _pin(self, verdict: Verdict) -> bool:
+        """Return whether this session pins the cell, so that its test passes."""
+        mode = self._session.settings.pin
+        if not mode or verdict.status == ERROR:
+            return False
+        if verdict.status == REGRESSED:
+            return mode == PIN_ALL
+        if verdict.status == UNPINNED:
+            self._check_depth(verdict.cell)
+        return True
+
+    def _check_depth(self, cell: Cell) -> None:
+        """Fail where a new measure cannot be scored from the rankings that are pinned already."""
+        __tracebackhide__ = True
+        session, name = self._session, self._item.goldset
+        if session.settings.pin == PIN_ALL:
+            return
+        lines = session.goldsets.pins(name).evidence.get(cell.subject, {})
+        members = groups(session.goldsets.get(name)).get(cell.stratum, ())
+        measure = next(m for m in self._measures(cell.subject) if m.name == cell.measure)
+        short = [query for query in members if query in lines and not lines[query].holds(measure.k)]
+        if short:
+            self._fail(
+                f"{name}: {cell} cannot be pinned: {measure.name} looks deeper than the pinned rankings of"
+                f" {len(short)} queries were kept: {listed(short)}\nto pin them anew:  pytest"
+                ' --retrieval-pin=all --retrieval-reason "why"'
+            )
+
+    def _measures(self, subject: str) -> tuple[Measure, ...]:
+        return self._session.goldsets.measures(self._item.goldset, subject, kinds_of(self._node))
+
+    def _report(self, verdict: Verdict, pinned: bool) -> None:
+        """Leave with the item what the controller is to know."""
+        name, cell = self._item.goldset, verdict.cell
+        payload: dict[str, Any] = {
+            "rows": [row_of(name, verdict).plain()],
+            "goldset": name,
+            "cell": list(cell),
+            "pinned": pinned,
+        }
+        if self._session.settings.pin and verdict.status not in (ERROR, VANISHED):
+            payload |= self._evidence(verdict)
+        self._node.stash[PAYLOAD] = payload
+        properties = {"retrieval": verdict.status, "was": verdict.before, "now": verdict.after}
+        self._node.user_properties.extend((key, value) for key, value in properties.items() if value == value)
+
+    def _evidence(self, verdict: Verdict) -> dict[str, Any]:
+        """Return what pinning this cell would keep, and whether its stratum's rankings are to be replaced."""
+        session, name, cell = self._session, self._item.goldset, verdict.cell
+        goldset, measures = session.goldsets.get(name), self._measures(cell.subject)
+        run = self._run(goldset, cell.subject)
+        members = groups(goldset)[cell.stratum]
+        fresh = [query for query in members if session.is_fresh((name, cell.subject, query))]
+        lines = pins_room.evidence_of(goldset, run, measures, fresh)
+        return {
+            "evidence": [line.plain() for line in lines.values()],
+            "accept": self._accepts(goldset, cell, measures, run),
+        }
+
+    def _accepts(self, goldset: GoldSet, cell: Cell, measures: Sequence[Measure], run: Run) -> bool:
+        """Return whether today's rankings of the cell's stratum replace the pinned ones."""
+        mode = self._session.settings.pin
+        if mode == PIN_NEW or cell.stratum not in set((goldset.qrels.strata or {}).values()) | {ALL}:
+            return False
+        if goldset.qrels.strata and cell.stratum == ALL:
+            return False
+        if mode == PIN_ALL:
+            return True
+        assert mode == PIN_RAISE
+        of_stratum = [v for c, v in self._judged(cell.subject).items() if c.stratum == cell.stratum]
+        pins = self._session.goldsets.pins(self._item.goldset)
+        fallen = must_fallen(goldset, cell.subject, measures[0], run, pins)
+        members = set(groups(goldset)[cell.stratum])
+        return all(v.status != REGRESSED for v in of_stratum) and not any(
+            q.query_id in members for q in fallen
+        )
+
+    def _check_goldset(self) -> None:
+        """Judge what no cell can see: that every cell is pinned, none has vanished, and must-queries hold."""
+        __tracebackhide__ = True
+        session, name, cells = self._session, self._item.goldset, self._item.cells
+        goldset = session.goldsets.get(name)
+        if not cells:
+            self._fail(
+                f"{name}: nothing is gated: goldset.toml declares no subject with measures. Add, for example,"
+                '\n\n    [subjects.bm25]\n    measures = ["recall@5"]\n'
+            )
+        try:
+            pins = session.goldsets.pins(name)
+        except RetrievalError as error:
+            self._fail(str(error), cause=str(error))
+        declared = set(session.goldsets.cells(name, kinds_of(self._node), None))
+        unpinned = [cell for cell in cells if cell not in pins.cells]
+        rows: list[dict[str, Any]] = []
+        problems: list[str] = []
+        if unpinned and not session.settings.pin:
+            problems.append(
+                f"{len(unpinned)} of {len(cells)} cells have no pin yet: {listed(unpinned, 5)}\n"
+                "to pin what is new:  pytest --retrieval-pin=new  (then review and commit the pins)"
+            )
+        for subject in sorted({cell.subject for cell in cells}):
+            try:
+                verdicts = self._judged(subject)
+            except Unavailable as unavailable:
+                if session.settings.fail_unavailable:
+                    problems.append(f"{subject} is unavailable: {unavailable.reason}")
+                continue
+            except RetrievalError as error:
+                problems.append(
+                    f"{subject} could not be judged: {session.told(str(error), self._node.nodeid)}"
+                )
+                continue
+            problems += self._must(goldset, subject)
+            problems += self._removed(goldset, subject)
+            rows += [
+                row_of(name, verdict).plain() for cell, verdict in verdicts.items() if cell not in declared
+            ]
+        self._node.stash[PAYLOAD] = {"rows": rows, "goldset": name, "cell": None, "pinned": False}
+        if problems:
+            self._fail(f"{name}: " + "\n\n".join(problems))
+
+    def _must(self, goldset: GoldSet, subject: str) -> list[str]:
+        """Return a paragraph on must-queries that fell or were never pinned."""
+        measures, pins = self._measures(subject), self._session.goldsets.pins(goldset.name)
+        mode = self._session.settings.pin
+        if not measures or not goldset.must or mode == PIN_ALL or subject not in pins.evidence:
+            return []
+        fallen = must_fallen(goldset, subject, measures[0], self._run(goldset, subject), pins)
+        problems = []
+        if fallen:
+            lines = [self._fallen(change) for change in fallen]
+            problems.append(
+                f"{len(fallen)} must-quer{'y' if len(fallen) == 1 else 'ies'} of {subject} fell on"
+                f" {measures[0].name}:\n" + "\n".join(lines)
+            )
+        without = sorted(goldset.must - pins.evidence[subject].keys()) if not mode else []
+        if without:
+            problems.append(
+                f"must-queries of {subject} without a pin: {listed(without)}; --retrieval-pin=new pins"
+            )
+        return problems
+
+    def _fallen(self, change: QueryChange) -> str:
+        text = f" “{change.text}”" if self._session.settings.show_text else ""
+        return f"  {change.query_id}{text}  {number(change.before)} → {number(change.after)}"
+
+    def _removed(self, goldset: GoldSet, subject: str) -> list[str]:
+        """Return a paragraph on pinned queries that the gate no longer sees."""
+        if self._session.settings.pin:
+            return []
+        pinned = self._session.goldsets.pins(goldset.name).evidence.get(subject, {})
+        removed = sorted(pinned.keys() - set(goldset.gated_queries))
+        if not removed:
+            return []
+        return [
+            f"{len(removed)} pinned queries of {subject} are gated no longer: {listed(removed)}\n"
+            "if they are meant to go:  pytest --retrieval-pin=new  (then review and commit the pins)"
+        ]
+
+    def _fail(self, text: str, cause: str = "") -> NoReturn:
+        """Fail the test; a cause that another test told already is only named."""
+        __tracebackhide__ = True
+        if cause:
+            told = self._session.told(cause, self._node.nodeid)
+            if told != cause:
+                text = f"{self._item.goldset}: {self._item.cell or ''} {told}"
+        pytest.fail(text, pytrace=False)
+
+
+def _gone(cell: Cell, value: float) -> Verdict:
+    message = f"pinned, but subject {cell.subject} is no longer declared in goldset.toml"
+    return Verdict(cell=cell, status=VANISHED, message=message, pinned=value)

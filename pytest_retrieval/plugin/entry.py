@@ -1,0 +1,96 @@
+"""The entry point: options, ini keys and the one question whether there is anything to do.
+
+pytest imports this module at every start, so it stays small and imports nothing heavy. Fixtures, the
+generate hook and the report are registered only where a gold set is found or asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_retrieval.plugin import hookspecs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest.register_assert_rewrite("pytest_retrieval.assertions")
+
+GOLDSET_FILE = "goldset.toml"
+DEFAULT_FOLDERS = ["goldsets"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options and ini keys, each in one line of `pytest --help`."""
+    group = parser.getgroup("retrieval", "retrieval quality, gated per kind of query")
+    group.addoption(
+        "--retrieval-pin",
+        metavar="{new,raise,all}",
+        help="write pins: new = what is unpinned; raise = also what only improved; all = also what fell, with"
+        " --retrieval-reason",
+    )
+    group.addoption(
+        "--retrieval-reason", metavar="TEXT", default="", help="why a pin is lowered; stored with it"
+    )
+    group.addoption(
+        "--retrieval-details", action="store_true", help="show every changed query, not the worst ten"
+    )
+    parser.addini(
+        "retrieval_goldsets",
+        "folders or globs that hold gold sets",
+        type="args",
+        default=DEFAULT_FOLDERS,
+    )
+    parser.addini("retrieval_goldset", "the gold set of tests that name none", default="")
+    parser.addini(
+        "retrieval_unavailable", "what an unavailable retriever's cells do: skip or error", default="skip"
+    )
+    parser.addini("retrieval_show_text", "show the texts of queries in failures", type="bool", default=True)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Make our hooks known."""
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker always, and the rest of the plugin where there are gold sets."""
+    config.addinivalue_line(
+        "markers",
+        "goldset(*names, subjects=None): gold sets, and subjects of theirs, that a test uses; given on a"
+        " test, class or module",
+    )
+    folders = goldset_folders(config)
+    if folders or asked_for(config):
+        from pytest_retrieval.plugin.session import start
+
+        start(config, folders)
+
+
+def asked_for(config: pytest.Config) -> bool:
+    """Return whether the project says that it uses the plugin, gold sets or not."""
+    return list(config.getini("retrieval_goldsets")) != DEFAULT_FOLDERS or bool(
+        config.getini("retrieval_goldset") or config.getoption("--retrieval-pin")
+    )
+
+
+def goldset_folders(config: pytest.Config) -> list[Path]:
+    """Return the folders that hold a goldset.toml, sorted: each entry itself, or its children."""
+    root = config.rootpath
+    found: set[Path] = set()
+    for entry in config.getini("retrieval_goldsets"):
+        if any(sign in entry for sign in "*?["):
+            from glob import glob
+
+            places = [root / match for match in glob(entry, root_dir=root, recursive=True)]
+        else:
+            places = [root / entry]
+        for place in places:
+            if os.path.isfile(place / GOLDSET_FILE):
+                found.add(place)
+            elif os.path.isdir(place):
+                children = (place / child for child in os.listdir(place))
+                found.update(child for child in children if os.path.isfile(child / GOLDSET_FILE))
+    return sorted(found)

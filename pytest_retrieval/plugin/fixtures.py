@@ -1,0 +1,94 @@
+"""The fixtures: a gold set and its parts, runs, and the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_retrieval.errors import RetrievalError
+from pytest_retrieval.plugin.checking import Gate
+from pytest_retrieval.plugin.running import Runs
+from pytest_retrieval.plugin.state import GATE, SESSION
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pytest_retrieval.model import GoldSet, Qrels
+
+__all__ = ["is_ours", "place_of"]
+
+NO_RETRIEVERS = """\
+no fixture `retrievers` says what is under test. Define it in conftest.py:
+
+    @pytest.fixture(scope="session")
+    def retrievers(catalog):
+        return {"bm25": BM25(catalog)}      # name -> callable(query, k)
+"""
+
+
+def is_ours(metafunc: pytest.Metafunc, name: str) -> bool:
+    """Return whether a test uses this fixture, and uses our definition of it."""
+    definitions = metafunc._arg2fixturedefs.get(name)
+    return bool(definitions and definitions[-1].func.__module__ == __name__)
+
+
+def place_of(metafunc: pytest.Metafunc, name: str) -> str:
+    """Return where the definition of a fixture that a test uses stands."""
+    definition = metafunc._arg2fixturedefs[name][-1]
+    code = definition.func.__code__
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+@pytest.fixture(scope="session")
+def goldset(request: pytest.FixtureRequest) -> GoldSet:
+    """The gold set that the test's marker names, the ini file's default, or the only one there is."""
+    choice = request.param
+    if choice.problem:
+        pytest.fail(choice.problem, pytrace=False)
+    try:
+        return request.config.stash[SESSION].goldsets.get(choice.names[0])
+    except RetrievalError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def catalog(goldset: GoldSet) -> pd.DataFrame:
+    """The gold set's documents, a DataFrame indexed by doc_id."""
+    if goldset.catalog is None:
+        pytest.fail(f"gold set {goldset.name!r} has no catalog file", pytrace=False)
+    return goldset.catalog
+
+
+@pytest.fixture(scope="session")
+def queries(goldset: GoldSet) -> pd.DataFrame:
+    """The gold set's queries, a DataFrame indexed by query_id."""
+    return goldset.queries
+
+
+@pytest.fixture(scope="session")
+def qrels(goldset: GoldSet) -> Qrels:
+    """The gold set's judgments, with strata, splits and slices."""
+    return goldset.qrels
+
+
+@pytest.fixture(scope="session")
+def retrievers() -> Mapping[str, object]:
+    """What is under test, name → retriever. A project defines it in its conftest.py."""
+    pytest.fail(NO_RETRIEVERS, pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def runs(request: pytest.FixtureRequest, goldset: GoldSet) -> Runs:
+    """Rankings by name, each retrieved on first use and once per session."""
+    session = request.config.stash[SESSION]
+    return Runs(goldset, session.retrievals, lambda: session.fixture("retrievers"))
+
+
+@pytest.fixture
+def gate(request: pytest.FixtureRequest, goldset: GoldSet) -> Gate:
+    """The gate of the test's gold set: `gate.check()` judges the item's cell."""
+    gate = Gate(request.config.stash[SESSION], request.param, request.node)
+    request.node.stash[GATE] = gate
+    return gate

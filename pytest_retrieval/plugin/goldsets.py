@@ -1,0 +1,139 @@
+"""The gold sets of a session: found by folder, known by name, read once."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, final
+
+from pytest_retrieval.errors import InputError, RetrievalError, SettingsError, listed
+from pytest_retrieval.files.goldset import load_goldset
+from pytest_retrieval.files.pins import load_pins, read_pins_toml
+from pytest_retrieval.files.settings import read_settings
+from pytest_retrieval.gate.cells import Cell, declared, measures_of
+from pytest_retrieval.gate.pin import Pins
+
+if TYPE_CHECKING:
+    from pytest_retrieval.measures.notation import Measure
+    from pytest_retrieval.measures.rank import MeasureKind
+    from pytest_retrieval.model import GoldSet
+
+__all__ = ["GoldSets"]
+
+_Value = TypeVar("_Value")
+
+
+@final
+class GoldSets:
+    """Gold sets by name. A fault met once is met again, so nothing is read twice."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._found = folders
+        self._folders: dict[str, Path] | None = None
+        self._goldsets: dict[str, GoldSet | RetrievalError] = {}
+        self._pins: dict[str, Pins | RetrievalError] = {}
+
+    @property
+    def folders(self) -> dict[str, Path]:
+        """Name → folder, sorted by name.
+
+        Raises
+        ------
+        SettingsError
+            A goldset.toml cannot be read, or two gold sets have one name.
+        """
+        if self._folders is None:
+            folders: dict[str, Path] = {}
+            for folder in self._found:
+                name = read_settings(folder).name
+                if name in folders:
+                    raise SettingsError(
+                        f"two gold sets are named {name!r}: {folders[name]} and {folder}; a name identifies a"
+                        " gold set, so rename one of them"
+                    )
+                folders[name] = folder
+            self._folders = dict(sorted(folders.items()))
+        return self._folders
+
+    def check_files(self) -> None:
+        """Raise SettingsError where a TOML file of any gold set cannot be read."""
+        for folder in self.folders.values():
+            read_pins_toml(folder)
+
+    def get(self, name: str) -> GoldSet:
+        """Return a gold set.
+
+        Raises
+        ------
+        RetrievalError
+            Its files cannot be used.
+        """
+        if name not in self._goldsets:
+            try:
+                self._goldsets[name] = load_goldset(self.folders[name])
+            except RetrievalError as error:
+                self._goldsets[name] = error
+        return _or_raise(self._goldsets[name])
+
+    def pins(self, name: str) -> Pins:
+        """Return the pins of a gold set.
+
+        Raises
+        ------
+        RetrievalError
+            They cannot be used.
+        """
+        if name not in self._pins:
+            try:
+                self._pins[name] = load_pins(self.folders[name])
+            except RetrievalError as error:
+                self._pins[name] = error
+        return _or_raise(self._pins[name])
+
+    def cells(
+        self, name: str, kinds: Sequence[MeasureKind], subjects: Sequence[str] | None
+    ) -> tuple[Cell, ...]:
+        """Return the declared and the pinned cells of a gold set, sorted.
+
+        Raises
+        ------
+        RetrievalError
+            The gold set cannot be used, or `subjects` names one that it does not declare.
+        """
+        goldset = self.get(name)
+        measures = measures_of(goldset, kinds)
+        unknown = [subject for subject in subjects or () if subject not in measures]
+        if unknown:
+            raise InputError(
+                f"gold set {name!r} declares no subject {listed(map(repr, unknown))}; it declares"
+                f" {listed(measures) or 'none'}"
+            )
+        cells = set(declared(goldset, measures))
+        with contextlib.suppress(RetrievalError):  # every cell fails with it when it runs
+            cells |= set(self.pins(name).cells)
+        wanted = cells if subjects is None else {cell for cell in cells if cell.subject in subjects}
+        return tuple(sorted(wanted))
+
+    def measures(self, name: str, subject: str, kinds: Sequence[MeasureKind]) -> tuple[Measure, ...]:
+        """Return the measures of a subject, primary first; none where it is not declared."""
+        return measures_of(self.get(name), kinds).get(subject, ())
+
+    def lacking(self, name: str, subject: str) -> list[str]:
+        """Return the packages that a subject requires and that are not installed."""
+        found = self.get(name).subjects.get(subject)
+        return [] if found is None else [package for package in found.requires if not _installed(package)]
+
+
+def _installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _or_raise(value: _Value | RetrievalError) -> _Value:
+    if isinstance(value, RetrievalError):
+        raise value
+    return value

@@ -1,0 +1,112 @@
+"""The ledger: what items reported, kept by the process that prints the summary and writes the pins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, final
+
+from pytest_retrieval.errors import RetrievalError
+from pytest_retrieval.files.pins import save_pins
+from pytest_retrieval.gate.cells import Cell, measures_of
+from pytest_retrieval.gate.pin import CellChange, Evidence, repin
+from pytest_retrieval.report.scorecard import CellRow
+from pytest_retrieval.report.text import number, numbers, table
+
+if TYPE_CHECKING:
+    from pytest_retrieval.measures.rank import MeasureKind
+    from pytest_retrieval.plugin.goldsets import GoldSets
+
+__all__ = ["Ledger"]
+
+
+@final
+class Ledger:
+    """Payloads of gate items, by node id."""
+
+    def __init__(self) -> None:
+        self._payloads: dict[str, dict[str, Any]] = {}
+        self._selected = 0
+        self.lines: list[str] = []
+        """What pinning did, for the summary."""
+
+    def add(self, nodeid: str, payload: dict[str, Any], selected: int) -> None:
+        """Take note of one item; `selected` is how many gate items its process was told to run."""
+        self._payloads[nodeid] = payload
+        self._selected = max(self._selected, selected)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no gate item has reported."""
+        return not self._payloads
+
+    def summary(self) -> list[str]:
+        """Return the lines of the terminal section."""
+        rows = {
+            (row.goldset, row.subject, row.measure, row.stratum): row
+            for payload in self._payloads.values()
+            for row in map(CellRow.from_plain, payload["rows"])
+        }
+        return [*table(list(rows.values())), *self.lines]
+
+    def pin(self, goldsets: GoldSets, kinds: Sequence[MeasureKind], reason: str) -> None:
+        """Write the pins of every gold set that reported, if every selected item did."""
+        if len(self._payloads) < self._selected:
+            self.lines.append(
+                f"pins not written: {len(self._payloads)} of {self._selected} selected gate items reported"
+            )
+            return
+        names = dict.fromkeys(
+            payload["goldset"] for payload in self._payloads.values() if "evidence" in payload
+        )
+        for name in names:
+            try:
+                self._pin_one(goldsets, name, kinds, reason)
+            except RetrievalError as error:
+                self.lines.append(f"{name}: pins not written: {error}")
+
+    def _pin_one(self, goldsets: GoldSets, name: str, kinds: Sequence[MeasureKind], reason: str) -> None:
+        goldset = goldsets.get(name)
+        today: dict[str, dict[str, Evidence]] = {}
+        accepted: dict[str, set[str]] = {}
+        reported: dict[Cell, str] = {}
+        for nodeid, payload in self._payloads.items():
+            if payload["goldset"] != name or "evidence" not in payload:
+                continue
+            cell = Cell(*payload["cell"])
+            lines = today.setdefault(cell.subject, {})
+            lines |= {line["query_id"]: Evidence.from_plain(line) for line in payload["evidence"]}
+            if payload["pinned"]:
+                reported[cell] = nodeid.partition("[")[0]
+            if payload["accept"]:
+                accepted.setdefault(cell.subject, set()).add(cell.stratum)
+        pins, changes = repin(
+            goldsets.pins(name),
+            goldset,
+            measures_of(goldset, kinds),
+            today=today,
+            accepted={subject: frozenset(strata) for subject, strata in accepted.items()},
+            reported=reported,
+            reason=reason,
+        )
+        save_pins(goldsets.folders[name], pins)
+        self.lines += _told(name, changes)
+
+
+def _told(name: str, changes: Sequence[CellChange]) -> list[str]:
+    if not changes:
+        return [f"{name}: nothing to pin; every cell is as it was"]
+    lines = [f"{name}: pinned {len(changes)} cells; review and commit pins.toml and pins/"]
+    for change in changes:
+        before, after = numbers(change.before, change.after)
+        if change.before is None:
+            lines.append(f"  {change.cell}: new, {number(change.after)} over {change.n} queries")
+        elif change.after is None:
+            lines.append(f"  {change.cell}: {before} → gone")
+        else:
+            lines.append(f"  {change.cell}: {before} → {after} over {change.n} queries")
+    return lines
+
+
+def merged(payload: Mapping[str, Any], selected: int) -> dict[str, Any]:
+    """Return what a report carries: the payload and how many items its process was told to run."""
+    return {**payload, "selected": selected}

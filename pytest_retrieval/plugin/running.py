@@ -1,0 +1,148 @@
+"""Runs of a session: asked for by name, retrieved on first use, once per session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import pytest
+
+from pytest_retrieval.errors import RetrieverError, Unavailable, listed
+from pytest_retrieval.files.shared import shared_run
+from pytest_retrieval.model import GoldSet, Run
+from pytest_retrieval.plugin.progress import progress
+from pytest_retrieval.plugin.waiting import Loop
+from pytest_retrieval.retrievers.calling import retrieve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Retrievals", "Runs"]
+
+
+@final
+class Retrievals:
+    """Every ranking that was retrieved in this session, so that each is retrieved once.
+
+    Parameters
+    ----------
+    config
+        Of the session.
+    shared
+        Folder that the processes of this session share, or None where there is only one.
+    """
+
+    def __init__(self, config: pytest.Config, shared: Path | None) -> None:
+        self._config = config
+        self._shared = shared
+        self._loop = Loop()
+        self._done: dict[tuple[str, ...], Run | RetrieverError | Unavailable] = {}
+        self._places: dict[int, str] = {}
+
+    def note_place(self, retrievers: object, place: str) -> None:
+        """Remember which fixture made a set of retrievers."""
+        self._places[id(retrievers)] = place
+
+    def run(self, goldset: GoldSet, subject: str, retrievers: Mapping[str, object]) -> Run:
+        """Return the rankings of one retriever, retrieving them on first use.
+
+        Raises
+        ------
+        RetrieverError, Unavailable
+            As the retriever did when it was called.
+        """
+        key = (goldset.name, subject, self._places.get(id(retrievers), "retrievers"))
+        if key not in self._done:
+            self._done[key] = self._outcome(goldset, subject, retrievers, key)
+        outcome = self._done[key]
+        if isinstance(outcome, Run):
+            return outcome
+        raise outcome
+
+    def close(self) -> None:
+        """End the event loop of async retrievers."""
+        self._loop.close()
+
+    def _outcome(
+        self, goldset: GoldSet, subject: str, retrievers: Mapping[str, object], key: tuple[str, ...]
+    ) -> Run | RetrieverError | Unavailable:
+        def ask() -> Run:
+            if subject not in retrievers:
+                raise RetrieverError(
+                    f"the fixture `retrievers` has no {subject!r}; it has {listed(retrievers) or 'none'}"
+                )
+            return self._ask(goldset, subject, retrievers[subject])
+
+        try:
+            return ask() if self._shared is None else shared_run(self._shared, key, ask)
+        except (RetrieverError, Unavailable) as error:
+            return error
+
+    def _ask(self, goldset: GoldSet, subject: str, retriever: object) -> Run:
+        texts = goldset.queries["query"]
+        queries = {str(query_id): str(text) for query_id, text in texts.items()}
+        with progress(self._config, f"{goldset.name}: {subject}", len(queries)) as step:
+            return retrieve(
+                retriever,
+                queries,
+                _depth(goldset, subject),
+                name=subject,
+                run_async=self._loop.wait,
+                on_query=step,
+            )
+
+
+def _depth(goldset: GoldSet, subject: str) -> int:
+    """Return how many documents to ask for: the gold set's depth, or the largest cutoff beyond it."""
+    of_subject = goldset.subjects.get(subject)
+    names = of_subject.measures if of_subject else ()
+    cutoffs = (int(name.rpartition("@")[2]) for name in names if name.rpartition("@")[2].isdigit())
+    return max([goldset.depth, *cutoffs])
+
+
+@final
+class Runs(Mapping[str, Run]):
+    """The value of the fixture `runs`: name → rankings, each retrieved when somebody first asks for it.
+
+    It asks for the fixture `retrievers` only when a run is missing, with the request of the test that runs
+    now, so that a conftest nearer to the test may bring retrievers of its own.
+    """
+
+    def __init__(
+        self, goldset: GoldSet, retrievals: Retrievals, retrievers: Callable[[], Mapping[str, object]]
+    ) -> None:
+        self._goldset = goldset
+        self._retrievals = retrievals
+        self._retrievers = retrievers
+
+    def __getitem__(self, name: str) -> Run:
+        retrievers = self._retrievers()
+        if name not in retrievers:
+            raise KeyError(f"no retriever is named {name!r}; there are {listed(retrievers) or 'none'}")
+        return self._retrievals.run(self._goldset, name, retrievers)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._retrievers())
+
+    def __len__(self) -> int:
+        return len(self._retrievers())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._retrievers()
+
+
+def as_run(value: Any, name: str) -> Run:
+    """Return what a project's own fixture `runs` holds as a run.
+
+    Raises
+    ------
+    RetrieverError
+        It is none.
+    """
+    if isinstance(value, Run):
+        return value
+    raise RetrieverError(
+        f"the fixture `runs` holds {type(value).__name__} as {name!r}; a Run is needed:"
+        " Run({query_id: [doc_id]}) or load_run(path)"
+    )

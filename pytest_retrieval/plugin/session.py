@@ -1,0 +1,229 @@
+"""The session: what is known of its gold sets, runs and verdicts, and the hooks that drive them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, final
+
+import pytest
+
+from pytest_retrieval.errors import RetrieverError, SettingsError
+from pytest_retrieval.plugin import fixtures, markers
+from pytest_retrieval.plugin.goldsets import GoldSets
+from pytest_retrieval.plugin.items import Choice, GateItem
+from pytest_retrieval.plugin.ledger import Ledger, merged
+from pytest_retrieval.plugin.running import Retrievals
+from pytest_retrieval.plugin.settings import Settings, read
+from pytest_retrieval.plugin.state import GATE, PAYLOAD, SESSION
+from pytest_retrieval.plugin.xdist import Sharing, is_worker, shared_folder
+
+if TYPE_CHECKING:
+    from pytest_retrieval.gate.cells import Cell
+    from pytest_retrieval.gate.verdict import Verdict
+    from pytest_retrieval.model import Run
+
+_Value = TypeVar("_Value")
+
+
+def start(config: pytest.Config, folders: Sequence[Path]) -> None:
+    """Make the session and register everything that a project with gold sets gets."""
+    session = Session(config, folders)
+    config.stash[SESSION] = session
+    config.pluginmanager.register(fixtures, "retrieval-fixtures")
+    config.pluginmanager.register(session, "retrieval-session")
+    if config.pluginmanager.has_plugin("dsession") or config.getoption("numprocesses", None):
+        config.pluginmanager.register(Sharing(), "retrieval-sharing")
+
+
+@final
+class Session:
+    """One process of a test session.
+
+    Attributes
+    ----------
+    goldsets, retrievals
+        What is gated, and what was retrieved so far.
+    owners
+        (gold set, cell) → the tests that collected it.
+    """
+
+    def __init__(self, config: pytest.Config, folders: Sequence[Path]) -> None:
+        self.config = config
+        self.goldsets = GoldSets(folders)
+        self.retrievals = Retrievals(config, shared_folder(config))
+        self.owners: dict[tuple[str, Cell], list[str]] = {}
+        self._choices: dict[str, Choice] = {}
+        self._item: pytest.Item | None = None
+        self._kept: dict[tuple[object, ...], tuple[object, Any]] = {}
+        self._told: dict[str, str] = {}
+        self._sent: set[tuple[str, ...]] = set()
+        self._ledger = Ledger()
+        self._selected = 0
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Options and ini keys.
+
+        Raises
+        ------
+        SettingsError
+            One of them is not allowed.
+        """
+        return read(self.config)
+
+    def choice_of(self, name: str) -> Choice:
+        """Return the same choice of one gold set for every test, so that pytest sees one parameter."""
+        return self._choices.setdefault(name, Choice((name,)))
+
+    def fixture(self, name: str) -> Any:
+        """Return the value of a fixture as the test that runs now sees it."""
+        assert self._item is not None
+        return self._item._request.getfixturevalue(name)  # type: ignore[attr-defined]
+
+    def run(self, subject: str) -> object:
+        """Return what the fixture `runs` holds for a subject.
+
+        Raises
+        ------
+        RetrieverError
+            A fixture of the project's failed on the way.
+        """
+        try:
+            return self.fixture("runs")[subject]
+        except KeyError as error:
+            raise RetrieverError(f"{subject} is declared in goldset.toml, and {error.args[0]}") from error
+        except pytest.fail.Exception as error:
+            raise RetrieverError(str(error.msg)) from error
+
+    def judged(
+        self, key: tuple[str, ...], run: Run, judge: Callable[[], Mapping[Cell, Verdict]]
+    ) -> Mapping[Cell, Verdict]:
+        """Return the verdicts on a run, made once."""
+        return self._once(("judged", *key), run, judge)
+
+    def fault(self, key: tuple[str, ...], run: Run, find: Callable[[], str]) -> str:
+        """Return what is wrong with a run, looked for once."""
+        return self._once(("fault", *key), run, find)
+
+    def _once(self, key: tuple[object, ...], run: Run, make: Callable[[], _Value]) -> _Value:
+        """Return a value made once per run; the run is kept, so that its identity stays its own."""
+        of_run = (*key, id(run))
+        if of_run not in self._kept:
+            self._kept[of_run] = (run, make())
+        value: _Value = self._kept[of_run][1]
+        return value
+
+    def told(self, cause: str, nodeid: str) -> str:
+        """Return a cause in full for the first test that meets it, and a reference to that one for others."""
+        first = self._told.setdefault(cause, nodeid)
+        if first == nodeid:
+            return cause
+        return f"failed for the same cause as {first}: {cause.splitlines()[0]}"
+
+    def is_fresh(self, key: tuple[str, ...]) -> bool:
+        """Return whether the evidence of a query has not left this process yet; it does so once."""
+        if key in self._sent:
+            return False
+        self._sent.add(key)
+        return True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Refuse options, ini values and TOML files that cannot be used, before anything else happens."""
+        if is_worker(self.config):
+            return
+        try:
+            if self.settings.default and self.settings.default not in self.goldsets.folders:
+                raise SettingsError(
+                    f"retrieval_goldset = {self.settings.default}: there is no such gold set; there are"
+                    f" {', '.join(self.goldsets.folders) or 'none'}"
+                )
+            self.goldsets.check_files()
+        except SettingsError as error:
+            raise pytest.UsageError(str(error)) from error
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Give tests their gold sets and gate tests their cells."""
+        markers.generate(metafunc, self)
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Let ``-k`` find a cell by the names of its parts."""
+        gated = _gate_item(item)
+        if gated is None:
+            return
+        item.extra_keyword_matches.update(gated.keywords)
+        if gated.cell is not None:
+            self.owners.setdefault((gated.goldset, gated.cell), []).append(item.nodeid)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Count the gate items that this process was told to run."""
+        self._selected = sum(_gate_item(item) is not None for item in session.items)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Remember which test runs."""
+        self._item = item
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
+        """Remember which fixture made a set of retrievers."""
+        value = yield
+        if fixturedef.argname == "retrievers":
+            self.retrievals.note_place(value, f"{fixturedef.baseid}::{fixturedef.func.__qualname__}")
+        return value
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+        """Fail a test that took the gate and never asked it."""
+        result = yield
+        gate = pyfuncitem.stash.get(GATE, None)
+        if gate is not None and not gate.checked:
+            pytest.fail(
+                "this test takes `gate` and never calls gate.check(): nothing was judged", pytrace=False
+            )
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let an item's payload ride on its report, which outlives a worker that crashes later."""
+        report = yield
+        if report.when == "call" and _gate_item(item) is not None:
+            payload: dict[str, Any] = item.stash.get(
+                PAYLOAD, {"rows": [], "goldset": "", "cell": None, "pinned": False}
+            )
+            report.retrieval = merged(payload, self._selected)  # type: ignore[attr-defined]
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take note of what an item of this process or of a worker reports."""
+        payload: dict[str, Any] | None = getattr(report, "retrieval", None)
+        if payload is not None and not is_worker(self.config):
+            self._ledger.add(report.nodeid, payload, payload["selected"])
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the pins, if that was asked for and everything that was selected has reported."""
+        self.retrievals.close()
+        if is_worker(self.config) or self._ledger.is_empty or not self.settings.pin:
+            return
+        kinds = [kind for kinds in self.config.hook.pytest_retrieval_measures() for kind in kinds or ()]
+        self._ledger.pin(self.goldsets, kinds, self.settings.reason)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the table of cells, where any cell was judged."""
+        if self._ledger.is_empty:
+            return
+        terminalreporter.section("retrieval")
+        for line in self._ledger.summary():
+            terminalreporter.write_line(line)
+
+
+def _gate_item(item: pytest.Item) -> GateItem | None:
+    """Return what an item of a gate test stands for, None for any other test."""
+    callspec = getattr(item, "callspec", None)
+    gated = callspec.params.get("gate") if callspec is not None else None
+    return gated if isinstance(gated, GateItem) else None

@@ -1,0 +1,94 @@
+"""Options and ini keys, read once: nothing below the plugin knows pytest's config."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from pytest_retrieval.errors import SettingsError
+
+if TYPE_CHECKING:
+    import pytest
+
+__all__ = ["PIN_ALL", "PIN_NEW", "PIN_RAISE", "Settings", "read"]
+
+PIN_NEW, PIN_RAISE, PIN_ALL = "new", "raise", "all"
+_PINS = (PIN_NEW, PIN_RAISE, PIN_ALL)
+_UNAVAILABLE = ("skip", "error")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the command line and the ini file say.
+
+    Attributes
+    ----------
+    rootdir
+        What relative places are relative to.
+    default
+        Gold set of tests that name none; empty for the only one there is.
+    pin
+        ``""``, ``"new"``, ``"raise"`` or ``"all"``.
+    reason
+        Why a pin is lowered.
+    details
+        Whether failures show every query.
+    fail_unavailable
+        Whether an unavailable retriever's cells fail rather than skip.
+    show_text
+        Whether failures show the texts of queries.
+    """
+
+    rootdir: Path
+    default: str = ""
+    pin: str = ""
+    reason: str = ""
+    details: bool = False
+    fail_unavailable: bool = False
+    show_text: bool = True
+
+
+def read(config: pytest.Config) -> Settings:
+    """Return the settings of a session.
+
+    Raises
+    ------
+    SettingsError
+        A value is not allowed, or two do not go together.
+    """
+    pin = config.getoption("--retrieval-pin") or ""
+    reason = config.getoption("--retrieval-reason").strip()
+    unavailable = config.getini("retrieval_unavailable")
+    if pin and pin not in _PINS:
+        raise SettingsError(f"--retrieval-pin={pin}: allowed are {', '.join(_PINS)}")
+    if unavailable not in _UNAVAILABLE:
+        raise SettingsError(f"retrieval_unavailable = {unavailable}: allowed are {', '.join(_UNAVAILABLE)}")
+    if pin == PIN_ALL and not reason:
+        raise SettingsError(
+            "--retrieval-pin=all lowers pins: say why with --retrieval-reason 'text'; it is stored with them"
+        )
+    if reason and not pin:
+        raise SettingsError("--retrieval-reason is stored with a pin: give --retrieval-pin too")
+    if pin and config.getoption("collectonly"):
+        raise SettingsError("--retrieval-pin needs the tests to run: it does not go with --collect-only")
+    if pin and _under_ci():
+        raise SettingsError(
+            "--retrieval-pin is refused where the environment variable CI is set: pins are written by people,"
+            " reviewed, and committed"
+        )
+    return Settings(
+        rootdir=config.rootpath,
+        default=config.getini("retrieval_goldset"),
+        pin=pin,
+        reason=reason,
+        details=bool(config.getoption("--retrieval-details")),
+        fail_unavailable=unavailable == "error",
+        show_text=bool(config.getini("retrieval_show_text")),
+    )
+
+
+def _under_ci() -> bool:
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")

@@ -1,0 +1,49 @@
+"""One event loop for the whole session, in a thread of its own.
+
+A loop of ours works inside async tests, where a second `asyncio.run` would fail, and clients that bind to
+the loop they were made on stay usable from the first query to the last.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any, final
+
+if TYPE_CHECKING:
+    import asyncio
+
+__all__ = ["Loop"]
+
+
+@final
+class Loop:
+    """Runs awaitables one by one; started on first use."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def wait(self, awaitable: Awaitable[Any]) -> Any:
+        """Run an awaitable to its end and return its result."""
+        import asyncio
+
+        async def whole() -> Any:
+            return await awaitable
+
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(
+                target=self._loop.run_forever, name="pytest-retrieval", daemon=True
+            )
+            self._thread.start()
+        return asyncio.run_coroutine_threadsafe(whole(), self._loop).result()
+
+    def close(self) -> None:
+        """Stop the loop, if it was started."""
+        if self._loop is None or self._thread is None:
+            return
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._loop = self._thread = None

@@ -1,0 +1,1 @@
+"""Reports: values first, then printers that only format."""

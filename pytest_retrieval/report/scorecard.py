@@ -1,0 +1,80 @@
+"""The scorecard: one row per cell, as plain values that travel between processes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, final
+
+from pytest_retrieval.gate.verdict import Verdict
+
+__all__ = ["CellRow", "row_of"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRow:
+    """What the summary says of one cell; None where there is no number.
+
+    Attributes
+    ----------
+    before, after
+        Pinned rankings and today's, both under today's judgments.
+    undefined, missing, tied
+        Queries without a score, without results, and with documents of equal score on both sides of k.
+    unjudged, results
+        Results in the top k that nobody judged, of how many.
+    """
+
+    goldset: str
+    subject: str
+    measure: str
+    stratum: str
+    status: str
+    n: int
+    before: float | None
+    after: float | None
+    attainable: float | None
+    undefined: int
+    missing: int
+    unjudged: int
+    results: int
+    tied: int
+    notes: tuple[str, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """Return the row as JSON can hold it."""
+        return {**asdict(self), "notes": list(self.notes)}
+
+    @classmethod
+    def from_plain(cls, value: Mapping[str, Any]) -> CellRow:
+        """Return the row that `plain` made."""
+        known = {field.name for field in fields(cls)}
+        row = {name: of_row for name, of_row in value.items() if name in known}
+        return cls(**{**row, "notes": tuple(row.get("notes", ()))})
+
+
+def row_of(goldset: str, verdict: Verdict) -> CellRow:
+    """Return the summary of a verdict."""
+    return CellRow(
+        goldset=goldset,
+        subject=verdict.cell.subject,
+        measure=verdict.cell.measure,
+        stratum=verdict.cell.stratum,
+        status=verdict.status,
+        n=verdict.n,
+        before=_number(verdict.before),
+        after=_number(verdict.after),
+        attainable=_number(verdict.attainable),
+        undefined=verdict.counts.undefined,
+        missing=verdict.counts.missing,
+        unjudged=verdict.counts.unjudged,
+        results=verdict.counts.results,
+        tied=verdict.counts.tied,
+        notes=verdict.notes,
+    )
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
