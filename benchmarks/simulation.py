@@ -1,8 +1,8 @@
 """How often the paired tests raise a false alarm, and how often they find what is there.
 
-Synthetic differences are drawn with no difference behind them (false alarms) or with a known drop (power); every
-verdict is taken as a user would get it, from `compare_scores`, `sign_flip` and `bonferroni`. With ``--scores``
-the sizes of the differences are those between the systems of a real score table instead.
+Synthetic differences are drawn with no difference behind them (false alarms) or with a known drop (power).
+Every verdict is taken as a user would get it, from `compare_scores`, `sign_flip` and `bonferroni`. With
+``--scores`` the sizes of the differences are those between the systems of a real score table instead.
 
 Run it with ``python benchmarks/simulation.py``; ``--help`` names the options.
 """

@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from pytest_retrieval.errors import InputError, QueryMismatchError, listed
 
-__all__ = ["DECIMALS", "Pairs", "Scores", "pair_scores"]
+__all__ = ["DECIMALS", "LARGEST", "Pairs", "Scores", "pair_scores"]
 
 DECIMALS = 12
 """Differences are rounded to this many decimals, so that 0.1 + 0.2 and 0.3 tie."""
+
+LARGEST = 1e100
+"""No score and no difference may be this large: rounding it would overflow."""
 
 
 class Scores(Protocol):
@@ -130,7 +133,7 @@ def _number(score: Any, query: str, side: str) -> float:
         number = float(score) if not isinstance(score, str) else None
     except (TypeError, ValueError):
         number = None
-    if number is None or math.isinf(number):
+    if number is None or abs(number) >= LARGEST:
         raise InputError(
             f"{side} has score {score!r} for query {query!r}; a score is a finite number, or NaN if undefined"
         )

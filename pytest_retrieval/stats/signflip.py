@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pytest_retrieval.errors import InputError
-from pytest_retrieval.stats.pairing import DECIMALS
+from pytest_retrieval.stats.pairing import DECIMALS, LARGEST
 from pytest_retrieval.stats.seeding import bit_generator
 from pytest_retrieval.stats.subsets import Sizes, enumerated_tail, group_sizes, lattice_tail, sampled_hits
 
@@ -224,10 +224,11 @@ def differences_iv(differences: ArrayLike) -> NDArray[np.float64]:
         raise InputError(
             f"differences must have one dimension, one value per query, got the shape {values.shape}"
         )
-    if not np.isfinite(values).all():
+    usable = np.abs(values) < LARGEST  # false for NaN, too
+    if not usable.all():
         raise InputError(
-            f"differences hold {np.count_nonzero(~np.isfinite(values))} values that are NaN or infinite; "
-            "leave out the queries that are undefined on either side"
+            f"differences hold {np.count_nonzero(~usable)} values that are NaN, infinite or as large as "
+            f"{LARGEST:g}; leave out the queries that are undefined on either side"
         )
     return np.sort(np.round(values, DECIMALS)) + 0.0
 

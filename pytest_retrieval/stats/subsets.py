@@ -29,6 +29,8 @@ MOST_STATES = 2**21
 repeat."""
 MOST_STEPS = 500_000_000
 """A lattice is walked with at most this many additions, about half a second."""
+MOST_TOSSES = 1_000
+"""Binomial weights of larger groups are computed in floats, to about 1e-13 of their value."""
 SAMPLES_AT_ONCE = 8_192
 
 
@@ -144,12 +146,18 @@ def _sums(sizes: Sizes, groups: list[int]) -> tuple[Floats, Floats]:
 
 
 def _binomial(count: int) -> Floats:
-    """Chance of each number of heads in `count` tosses, each correctly rounded."""
-    ways, chances = 1, []
-    for heads in range(count + 1):
-        chances.append(ways / 2**count)
-        ways = ways * (count - heads) // (heads + 1)
-    return np.array(chances)
+    """Chance of each number of heads in `count` tosses; each correctly rounded up to `MOST_TOSSES`."""
+    if count > MOST_TOSSES:
+        heads = np.arange((count + 1) // 2, count)
+        upper = np.cumprod(np.append(1.0, (count - heads) / (heads + 1)))  # from the middle outwards
+        lower = upper[::-1] if count % 2 else upper[:0:-1]
+        chances = np.concatenate([lower, upper])
+        return np.asarray(chances / chances.sum(), dtype=np.float64)
+    ways, exactly = 1, []
+    for heads_now in range(count + 1):
+        exactly.append(ways / 2**count)
+        ways = ways * (count - heads_now) // (heads_now + 1)
+    return np.array(exactly)
 
 
 def lattice_tail(sizes: Sizes, limit: float) -> float | None:

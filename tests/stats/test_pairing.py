@@ -80,6 +80,7 @@ def test_the_input_is_left_as_it_was():
     [
         (pd.Series([0.1, 0.2], index=["q", "q"]), "'q' more than once"),
         ({"q": math.inf}, "inf"),
+        ({"q": -1e300}, "-1e.300"),
         ({"q": "0.5"}, "'0.5' for query 'q'"),
         ({"q": [0.5, 0.6]}, "for query 'q'"),
         ({"q": 0.1, 1: 0.2}, "integer, string"),

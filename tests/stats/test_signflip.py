@@ -215,6 +215,7 @@ def test_changes_needed_is_strict(threshold, alternative, changed):
     "arguments, said",
     [
         ({"differences": [0.1, math.nan]}, "NaN"),
+        ({"differences": [0.1, -math.inf, 1e300]}, "2 values"),
         ({"differences": [[0.1], [0.2]]}, "one dimension"),
         ({"differences": ["x"]}, "numbers"),
         ({"differences": [0.1], "alternative": "both"}, "two-sided, less, greater"),

@@ -53,6 +53,14 @@ def test_enumeration_of_two_sizes_that_repeat_a_thousand_times():
     assert enumerated_tail(sizes, 270.0) == pytest.approx(float(by_counting(units, 2_700)), rel=1e-10)
 
 
+@pytest.mark.parametrize("count", [2_000, 2_001])
+def test_a_large_group_of_equal_sizes(count):
+    sizes = group_sizes(np.full(count, 0.3))
+    for limit in (count // 2, count // 2 + 1, count // 2 + 100, count - 500):
+        expected = float(by_counting([1] * count, limit))
+        assert enumerated_tail(sizes, 0.3 * limit) == pytest.approx(expected, rel=1e-11)
+
+
 def test_equal_sizes_are_grouped_in_spite_of_float_noise():
     sizes = group_sizes(np.array([0.1 + 0.2, 0.3, 1 - 0.7, 0.5]))
     assert sizes.counts.tolist() == [3, 1]
