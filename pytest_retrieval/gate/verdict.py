@@ -38,6 +38,7 @@ DECIMALS = 12
 class Counts:
     """What a reader should know of the queries behind a mean."""
 
+    queries: int = 0
     undefined: int = 0
     missing: int = 0
     unjudged: int = 0
@@ -65,6 +66,8 @@ class Verdict:
     status
         ``held``, ``improved``, ``regressed``, ``error``, ``unpinned`` or ``vanished``; ``described`` where
         nothing is gated.
+    k
+        The measure's cutoff.
     message
         Why, where there are no numbers to show.
     pinned
@@ -89,6 +92,7 @@ class Verdict:
 
     cell: Cell
     status: str
+    k: int | None = None
     message: str = ""
     higher_is_better: bool = True
     pinned: float | None = None
@@ -306,6 +310,7 @@ class _Sides:
         return Verdict(
             cell=cell,
             status=UNPINNED,
+            k=measure.k,
             higher_is_better=measure.higher_is_better,
             after=mean_of(self.now.values[rows, column].tolist()),
             n=len(rows) - counts.undefined,
@@ -368,6 +373,7 @@ class _Sides:
         missing = {q for q in queries if q not in self.run or not self.run[q]}
         tied = set(straddling(self.run, measure.k)) if measure.k is not None else set()
         return Counts(
+            queries=len(queries),
             undefined=int(np.isnan(self.now.values[rows, column]).sum()),
             missing=len(missing),
             unjudged=int((shown - seen)[rows].sum()),

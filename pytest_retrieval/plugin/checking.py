@@ -183,7 +183,7 @@ class Gate:
         """Leave with the item what the controller is to know."""
         name, cell = self._item.goldset, verdict.cell
         payload: dict[str, Any] = {
-            "rows": [row_of(name, verdict).plain()],
+            "rows": [row_of(name, verdict, "pinned" if pinned and not verdict.passes else "").plain()],
             "goldset": name,
             "cell": list(cell),
             "pinned": pinned,

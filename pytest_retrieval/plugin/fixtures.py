@@ -89,6 +89,7 @@ def runs(request: pytest.FixtureRequest, goldset: GoldSet) -> Runs:
 @pytest.fixture
 def gate(request: pytest.FixtureRequest, goldset: GoldSet) -> Gate:
     """The gate of the test's gold set: `gate.check()` judges the item's cell."""
-    gate = Gate(request.config.stash[SESSION], request.param, request.node)
-    request.node.stash[GATE] = gate
+    session = request.config.stash[SESSION]
+    gate = Gate(session, request.param, session.item)
+    session.item.stash[GATE] = gate
     return gate

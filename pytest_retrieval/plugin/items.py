@@ -29,9 +29,12 @@ class Choice:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class GateItem:
-    """One item of a gate test: a cell, or the gold set as a whole where `cell` is None."""
+    """One item of a gate test: a cell, or the gold set as a whole where `cell` is None.
+
+    Two items are never equal: pytest must not take the gate of one test for that of another.
+    """
 
     goldset: str
     cell: Cell | None = None

@@ -10,12 +10,12 @@ import pytest
 from pytest_retrieval.errors import RetrievalError
 from pytest_retrieval.gate.cells import slug
 from pytest_retrieval.plugin import fixtures
-from pytest_retrieval.plugin.items import GateItem, choose, kinds_of
+from pytest_retrieval.plugin.items import Choice, GateItem, choose, kinds_of
 
 if TYPE_CHECKING:
     from pytest_retrieval.plugin.session import Session
 
-__all__ = ["generate"]
+__all__ = ["generate", "grouped"]
 
 
 def generate(metafunc: pytest.Metafunc, session: Session) -> None:
@@ -46,9 +46,26 @@ def generate(metafunc: pytest.Metafunc, session: Session) -> None:
         metafunc.parametrize("gate", of_goldset, indirect=True, ids=[item.id for item in of_goldset])
         return
     pairs = [(one, item) for one in chosen for item in items[one.names[0]]]
-    metafunc.parametrize(
-        ("goldset", "gate"), pairs, indirect=True, scope="session", ids=[item.id for _, item in pairs]
-    )
+    ids = [item.id for _, item in pairs]
+    metafunc.parametrize(("goldset", "gate"), pairs, indirect=True, scope="session", ids=ids)
+
+
+def grouped(items: list[pytest.Item]) -> None:
+    """Sort the tests that use gold sets by gold set, first come first, within their own places."""
+    places = [place for place, item in enumerate(items) if _goldset_of(item)]
+    first: dict[str, int] = {}
+    for place in places:
+        first.setdefault(_goldset_of(items[place]), place)
+    chosen = sorted((items[place] for place in places), key=lambda item: first[_goldset_of(item)])
+    for place, item in zip(places, chosen, strict=True):
+        items[place] = item
+
+
+def _goldset_of(item: pytest.Item) -> str:
+    """Return the gold set that an item was given; empty for a test that uses none."""
+    callspec = getattr(item, "callspec", None)
+    choice = callspec.params.get("goldset") if callspec is not None else None
+    return choice.names[0] if isinstance(choice, Choice) and choice.names else ""
 
 
 def _items(

@@ -77,10 +77,15 @@ class Session:
         """Return the same choice of one gold set for every test, so that pytest sees one parameter."""
         return self._choices.setdefault(name, Choice((name,)))
 
+    @property
+    def item(self) -> pytest.Item:
+        """The test that runs now; a fixture of wider scope than a test has no other way to know."""
+        assert self._item is not None
+        return self._item
+
     def fixture(self, name: str) -> Any:
         """Return the value of a fixture as the test that runs now sees it."""
-        assert self._item is not None
-        return self._item._request.getfixturevalue(name)  # type: ignore[attr-defined]
+        return self.item._request.getfixturevalue(name)  # type: ignore[attr-defined]
 
     def run(self, subject: str) -> object:
         """Return what the fixture `runs` holds for a subject.
@@ -156,6 +161,15 @@ class Session:
         item.extra_keyword_matches.update(gated.keywords)
         if gated.cell is not None:
             self.owners.setdefault((gated.goldset, gated.cell), []).append(item.nodeid)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Let tests of one gold set follow each other, so that what they share is made once.
+
+        pytest 9 does so by itself; before it, an index was built again whenever the gold set changed. Tests
+        that use no gold set keep their places.
+        """
+        markers.grouped(items)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

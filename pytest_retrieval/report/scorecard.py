@@ -19,6 +19,10 @@ class CellRow:
 
     Attributes
     ----------
+    k
+        The measure's cutoff.
+    n, queries
+        Queries with a score, and all of the stratum's.
     before, after
         Pinned rankings and today's, both under today's judgments.
     undefined, missing, tied
@@ -32,7 +36,9 @@ class CellRow:
     measure: str
     stratum: str
     status: str
+    k: int | None
     n: int
+    queries: int
     before: float | None
     after: float | None
     attainable: float | None
@@ -55,15 +61,17 @@ class CellRow:
         return cls(**{**row, "notes": tuple(row.get("notes", ()))})
 
 
-def row_of(goldset: str, verdict: Verdict) -> CellRow:
-    """Return the summary of a verdict."""
+def row_of(goldset: str, verdict: Verdict, status: str = "") -> CellRow:
+    """Return the summary of a verdict; a status given stands in place of its own."""
     return CellRow(
         goldset=goldset,
         subject=verdict.cell.subject,
         measure=verdict.cell.measure,
         stratum=verdict.cell.stratum,
-        status=verdict.status,
+        status=status or verdict.status,
+        k=verdict.k,
         n=verdict.n,
+        queries=verdict.counts.queries,
         before=_number(verdict.before),
         after=_number(verdict.after),
         attainable=_number(verdict.attainable),

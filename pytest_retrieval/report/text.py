@@ -5,8 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from pytest_retrieval.errors import listed
+from pytest_retrieval.gate.cells import SLICE
 from pytest_retrieval.gate.difference import NOT_FOUND, Move, QueryChange
-from pytest_retrieval.gate.verdict import ERROR, REGRESSED, UNPINNED, VANISHED, Verdict, worse_by
+from pytest_retrieval.gate.verdict import (
+    DESCRIBED,
+    ERROR,
+    HELD,
+    REGRESSED,
+    UNPINNED,
+    VANISHED,
+    Verdict,
+    worse_by,
+)
+from pytest_retrieval.model import ALL
 from pytest_retrieval.report.scorecard import CellRow
 
 __all__ = ["failure", "number", "numbers", "table"]
@@ -194,60 +206,85 @@ def _mend(verdict: Verdict, reproduce: str) -> list[str]:
     return []
 
 
-def table(rows: Iterable[CellRow], extra: Sequence[CellRow] = ()) -> list[str]:
-    """Return the table of a session's cells, gold set by gold set, and what to know of their queries."""
+def table(rows: Iterable[CellRow]) -> list[str]:
+    """Return the tables of a session, one per gold set and subject: strata down, measures across.
+
+    What is gated comes first, then the other classes of queries; below each table stands what a reader should
+    know of the queries behind the means.
+    """
+    by_subject: dict[tuple[str, str], list[CellRow]] = {}
+    for row in sorted(rows, key=lambda row: (row.goldset, row.subject)):
+        by_subject.setdefault((row.goldset, row.subject), []).append(row)
+    lines: list[str] = []
+    for (goldset, subject), of_subject in by_subject.items():
+        lines += ["", f"{goldset} · {subject}", *_grid(of_subject), *_remarks(of_subject)]
+    return lines[1:]
+
+
+def _grid(rows: Sequence[CellRow]) -> list[str]:
     from tabulate import tabulate
 
-    rows = sorted(
-        rows, key=lambda row: (row.goldset, row.subject, row.measure, row.stratum == "all", row.stratum)
-    )
-    body = [
-        [
-            row.goldset, row.subject, row.measure, row.stratum, row.n,
-            _was_now(row), number(row.attainable), row.status,
-        ]
-        for row in rows
-    ]  # fmt: skip
-    header = ["gold set", "subject", "measure", "stratum", "n", "was → now", "at most", "verdict"]
-    lines = tabulate(body, header, tablefmt="simple", disable_numparse=True, colalign=_ALIGN).splitlines()
-    return [*lines, *_remarks(rows)]
+    measures = list(dict.fromkeys(row.measure for row in sorted(rows, key=_by_cutoff)))
+    cells = {(row.stratum, row.measure): row for row in rows}
+    gated = {row.stratum for row in rows if row.status != DESCRIBED}
+    strata = sorted({row.stratum for row in rows}, key=lambda name: (name not in gated, _by_kind(name)))
+    body = []
+    for stratum in strata:
+        of_stratum = [cells.get((stratum, measure)) for measure in measures]
+        n = max(row.n for row in of_stratum if row is not None)
+        name = stratum if stratum in gated else f"({stratum})"
+        body.append([name, n, *(_shown(row) for row in of_stratum)])
+    header = ["stratum (not gated)" if len(gated) < len(strata) else "stratum", "n", *measures]
+    align = ("left", "right", *("left" for _ in measures))
+    grid: str = tabulate(body, header, tablefmt="simple", disable_numparse=True, colalign=align)
+    return grid.splitlines()
 
 
-_ALIGN = ("left", "left", "left", "left", "right", "left", "right", "left")
+def _by_cutoff(row: CellRow) -> tuple[float, str]:
+    return (math.inf if row.k is None else row.k, row.measure)
 
 
-def _was_now(row: CellRow) -> str:
-    if row.before is None and row.after is None:
-        return "–" if row.status in (ERROR, VANISHED) else "n/a"
-    if row.before is None:
-        return f"– → {number(row.after)}"
+def _by_kind(stratum: str) -> tuple[bool, bool, str]:
+    """Sort key: strata, then `all`, then slices."""
+    return (stratum.startswith(SLICE), stratum == ALL, stratum)
+
+
+def _shown(row: CellRow | None) -> str:
+    if row is None:
+        return ""
+    status = "" if row.status in (HELD, DESCRIBED) else f" {row.status}"
+    if row.after is None:
+        return f"{'–' if row.status in (ERROR, VANISHED) else 'n/a'}{status}"
     before, after = numbers(row.before, row.after)
-    return before if before == after else f"{before} → {after}"
+    text = after if row.before is None or before == after else f"{before} → {after}"
+    best = "" if row.attainable is None or row.attainable >= 1 else f" (at most {number(row.attainable)})"
+    return f"{text}{status}{best}"
 
 
 def _remarks(rows: Sequence[CellRow]) -> list[str]:
-    """Return what stands behind the means, one line a kind, each cell's largest first."""
-    kinds = (
-        ("undefined", "queries have no score and stay out of the mean"),
-        ("missing", "queries got no results and score 0"),
-        ("unjudged", "results in the top k that nobody judged count as not relevant"),
-        ("tied", "queries have documents of equal score on both sides of k"),
-    )
+    """Return what stands behind the means, one line a kind, for the measure with the smallest cutoff."""
+    first = min(rows, key=_by_cutoff).measure
+    chosen = [row for row in rows if row.measure == first and not row.stratum.startswith(SLICE)]
     lines = []
-    for kind, what in kinds:
-        found: dict[tuple[str, str, str], tuple[int, int]] = {}
-        for row in rows:
-            count = getattr(row, kind)
-            if count:
-                key = (row.goldset, row.subject, row.stratum)
-                of = row.results if kind == "unjudged" else row.n + row.undefined
-                found[key] = max(found.get(key, (0, 0)), (count, of))
-        if found:
-            several = len({goldset for goldset, _, _ in found}) > 1
-            places = [
-                f"{goldset + '/' if several else ''}{subject}/{stratum} {count} of {of}"
-                for (goldset, subject, stratum), (count, of) in sorted(found.items())
-            ]
-            lines.append(f"{kind}: {what}: {'; '.join(places)}")
-    notes = dict.fromkeys(f"{row.goldset}: {note}" for row in rows for note in row.notes)
-    return [*lines, *notes]
+    for kind, thing, what in (
+        ("undefined", "queries", "have no score and stay out of the means"),
+        ("missing", "queries", "got no results and score 0"),
+        ("unjudged", "results", f"in the {first} window nobody judged; they count as not relevant"),
+        ("tied", "queries", f"have equal scores on both sides of the cutoff of {first}"),
+    ):
+        found = {
+            row.stratum: (getattr(row, kind), row.results if thing == "results" else row.queries)
+            for row in chosen
+        }
+        counts = {name: pair for name, pair in found.items() if pair[0]}
+        if not counts:
+            continue
+        whole = counts.pop(ALL, None)
+        worst = sorted(counts, key=lambda name: (-counts[name][0], name))
+        places = listed((f"{name} {counts[name][0]}" for name in worst), most=4)
+        if whole is None:
+            count, of = sum(count for count, _ in counts.values()), sum(of for _, of in counts.values())
+        else:
+            count, of = whole
+        lines.append(f"{kind}: {count} of {of} {thing} {what}" + (f" ({places})" if places else ""))
+    return [*lines, *(f"note: {note}" for note in dict.fromkeys(n for row in rows for n in row.notes))]

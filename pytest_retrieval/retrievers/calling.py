@@ -56,14 +56,15 @@ def retrieve(
     search = _search(retriever, name, run_async)
     rankings: dict[str, Any] = {}
     stages: dict[str, dict[str, Any]] = {}
-    for query_id, text in queries.items():
-        answer = _ask(search, name, query_id, text, k, run_async)
-        staged = _stages(answer, f"{name}, query {query_id!r} ({text!r})")
-        for stage, ranking in staged.items():
-            stages.setdefault(stage, {})[query_id] = _cut(ranking, k)
-        rankings[query_id] = _cut(list(staged.values())[-1], k) if staged else _cut(answer, k)
-        on_query()
     try:
+        for query_id, text in queries.items():
+            answer = _ask(search, name, query_id, text, k, run_async)
+            staged = _stages(answer, f"{name}, query {query_id!r} ({text!r})")
+            for stage, ranking in staged.items():
+                stages.setdefault(stage, {})[query_id] = _cut(query_id, ranking, k)
+            last = list(staged.values())[-1] if staged else answer
+            rankings[query_id] = _cut(query_id, last, k)
+            on_query()
         of_stage = {stage: Run(found, stage) for stage, found in stages.items()}
         return Run(rankings, name, stages=of_stage)
     except InputError as error:
@@ -84,7 +85,7 @@ def _search(retriever: object, name: str, run_async: Await) -> Callable[..., Any
             raise RetrieverError(f"the factory of {name} raised {_told(error)}") from error
         if isinstance(retriever, Unavailable):
             raise retriever
-    search = getattr(retriever, "search", None)
+    search: Callable[..., Any] | None = getattr(retriever, "search", None)
     if callable(search):
         return search
     if callable(retriever):
@@ -120,8 +121,8 @@ def _ask(search: Callable[..., Any], name: str, query_id: str, text: str, k: int
         raise RetrieverError(f"{place} raised {_told(error)}") from error
     if answer is None or isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
         raise RetrieverError(
-            f"{place} returned {answer!r}; allowed are ids, (id, score) pairs, a mapping id → score, or a mapping"
-            " stage → ranking"
+            f"{place} returned {answer!r}; allowed are ids, (id, score) pairs, a mapping id → score, or a"
+            " mapping stage → ranking"
         )
     return answer if isinstance(answer, Mapping | Sequence) else list(answer)
 
@@ -141,9 +142,11 @@ def _stages(answer: Any, place: str) -> dict[str, Any]:
     }
 
 
-def _cut(ranking: Any, k: int) -> Any:
-    """Return at most k documents of a ranking; a mapping is ordered by its scores later, so it stays whole."""
-    return ranking if isinstance(ranking, Mapping) else ranking[:k]
+def _cut(query_id: str, ranking: Any, k: int) -> Any:
+    """Return the best k of a ranking; a mapping is put into order first."""
+    if isinstance(ranking, Mapping):
+        ranking = Run({query_id: ranking}).scored(query_id)
+    return ranking[:k]
 
 
 def _told(error: BaseException) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -78,7 +80,8 @@ class BM25:
             raise InputError("the catalog is empty; BM25 needs at least one document")
         self._doc_ids = objects(doc_ids)
         self._index = bm25s.BM25(k1=k1, b=b, method=method)
-        self._index.index(self._tokens(texts), show_progress=False)
+        with _quiet("bm25s"):
+            self._index.index(self._tokens(texts), show_progress=False)
 
     def __call__(self, query: str, k: int) -> list[tuple[str, float]]:
         """Return the best documents as (doc_id, score), best first, equal scores by doc_id ascending.
@@ -110,6 +113,18 @@ class BM25:
             show_progress=False,
         )
         return tokens
+
+
+@contextmanager
+def _quiet(logger: str) -> Iterator[None]:
+    """Keep a library's debug messages out of the reports of failing tests."""
+    found = logging.getLogger(logger)
+    level = found.level
+    found.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        found.setLevel(level)
 
 
 def _texts(

@@ -1,0 +1,20 @@
+"""What is under test in goldsets/, and what every test of this repository may use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.fixture(scope="session")
+def retrievers(catalog: pd.DataFrame) -> dict[str, object]:
+    """The retrievers that the gold sets of this repository gate."""
+    from pytest_retrieval import BM25
+
+    return {"bm25": BM25(catalog)}
