@@ -65,9 +65,9 @@ def ids_of(table: Table, column: str, problems: list[Problem]) -> list[str | Non
     Ids that are whole numbers in every row become strings; a file that mixes both is refused.
     """
     values = [row.values.get(column) for row in table.rows]
-    numbers = [_is_number(value) for value in values]
     of_strings = [place for place, value in enumerate(values) if isinstance(value, str)]
-    of_numbers = [place for place, number in enumerate(numbers) if number]
+    of_numbers = [place for place, value in enumerate(values) if _is_number(value)]
+    few: list[int] = []
     if of_strings and of_numbers:
         few, many = sorted((of_strings, of_numbers), key=len)
         kinds = ("string", "number") if few is of_strings else ("number", "string")
@@ -80,9 +80,10 @@ def ids_of(table: Table, column: str, problems: list[Problem]) -> list[str | Non
             )
             for place in few
         )
+    refused = set(few)
     return [
-        str(value) if number else _id(row, column, value, table.file, problems)
-        for row, value, number in zip(table.rows, values, numbers, strict=True)
+        None if place in refused else _id(row, column, values[place], table.file, problems)
+        for place, row in enumerate(table.rows)
     ]
 
 
@@ -91,6 +92,8 @@ def _is_number(value: object) -> bool:
 
 
 def _id(row: Row, column: str, value: object, file: str, problems: list[Problem]) -> str | None:
+    if _is_number(value):
+        return str(value)
     if isinstance(value, str) and value and value == value.strip():
         return value
     if value is None or (isinstance(value, str) and not value.strip()):

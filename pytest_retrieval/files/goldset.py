@@ -226,7 +226,7 @@ def _splits(judgments: list[Judgment], problems: list[Problem]) -> dict[str, str
         if known != split and judgment.query_id not in told:
             told.add(judgment.query_id)
             message = (
-                f"query {judgment.query_id!r} is judged in the split {known!r} too; a query has one split"
+                f"query {judgment.query_id!r} is judged in split {known!r} too; a query has one split"
             )
             problems.append(Problem(message, judgment.file, judgment.line))
     return split_of

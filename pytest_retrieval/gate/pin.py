@@ -30,6 +30,9 @@ __all__ = [
     "text_digest",
 ]
 
+ESTABLISHED = "established"
+"""The rule of a pin that fails only where a drop is established for queries like these."""
+
 EXTRA_DEPTH = 10
 """How far beyond the largest cutoff a ranking is kept, so that a failure can say where a document went."""
 
@@ -173,6 +176,11 @@ class CellChange:
     before: float | None
     after: float | None
     n: int
+
+
+def rule_threshold(pins: Pins, alpha: float) -> float:
+    """Return what p of a statistical pin must stay below: alpha / number of such pins, selected or not."""
+    return alpha / max(1, sum(pin.rule == ESTABLISHED for pin in pins.cells.values()))
 
 
 def text_digest(text: str) -> str:

@@ -12,7 +12,16 @@ import numpy as np
 from pytest_retrieval.errors import InputError, listed
 from pytest_retrieval.gate.cells import Cell, groups
 from pytest_retrieval.gate.difference import QueryChange, changes_of, worst_first
-from pytest_retrieval.gate.pin import Evidence, Pin, Pins, pinned_run, short, text_digest
+from pytest_retrieval.gate.pin import (
+    ESTABLISHED,
+    Evidence,
+    Pin,
+    Pins,
+    pinned_run,
+    rule_threshold,
+    short,
+    text_digest,
+)
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.ranking import straddling
 from pytest_retrieval.measures.table import ScoreTable, evaluate, mean_of
@@ -129,10 +138,19 @@ def worse_by(before: float, after: float, higher_is_better: bool) -> float:
     return round(before - after if higher_is_better else after - before, DECIMALS) + 0.0
 
 
-def status_of(before: float, after: float, tolerance: float, higher_is_better: bool) -> str:
-    """Return held, improved or regressed: the one predicate of the gate."""
-    worse = worse_by(before, after, higher_is_better)
-    if worse > tolerance:
+def status_of(worse: float, tolerance: float, *, counts: bool = True) -> str:
+    """Return held, improved or regressed: the one predicate of the gate.
+
+    Parameters
+    ----------
+    worse
+        How much the mean fell, in the measure's own direction (`worse_by`).
+    tolerance
+        Largest fall that is held.
+    counts
+        Whether a fall counts; under a statistical rule only an established one does.
+    """
+    if worse > tolerance and counts:
         return REGRESSED
     return IMPROVED if worse < 0 else HELD
 
@@ -201,7 +219,14 @@ def judge(
     now = evaluate(goldset.qrels.select(gated), run.select(gated), measures)
     then = evaluate(goldset.qrels.select(paired), pinned_run({q: evidence[q] for q in paired}), measures)
     sides = _Sides(
-        goldset, run, evidence, now, {m.name: _both(m, now, then) for m in measures}, groups(goldset), notes
+        goldset=goldset,
+        run=run,
+        evidence=evidence,
+        now=now,
+        both={measure.name: _both(measure, now, then) for measure in measures},
+        by_name=groups(goldset),
+        notes=notes,
+        threshold=rule_threshold(pins, goldset.alpha),
     )
     found = {}
     for cell in cells:
@@ -283,6 +308,7 @@ class _Sides:
     both: Mapping[str, Mapping[str, tuple[float, float]]]
     by_name: Mapping[str, Sequence[str]]
     notes: tuple[str, ...]
+    threshold: float
 
     def verdict(self, cell: Cell, measure: Measure, queries: Sequence[str], pin: Pin | None) -> Verdict:
         """Return the verdict on one cell."""
@@ -335,9 +361,21 @@ class _Sides:
         gains = np.array([sign * (now - was) for was, now in pairs.values()])
         level = measure.level or self.goldset.qrels.relevance_level
         ordered = {query_id: moved[query_id] for query_id in worst_first(moved, sign)}
+        worse = worse_by(before, after, measure.higher_is_better)
+        p = sign_flip(gains, alternative="less").p
+        statistical = pin.rule == ESTABLISHED
+        if statistical and smallest_p(len(pairs), "less") >= self.threshold:
+            why = (
+                f"rule = established can never fail here: {len(pairs)} queries give p of"
+                f" {smallest_p(len(pairs), 'less'):.2g} at the least, and the threshold is {self.threshold:.2g};"
+                " add queries, have fewer such pins, or drop the rule"
+            )
+            return replace(today, status=ERROR, message=why, pinned=pin.value, before=before, after=after)
+        counts = not statistical or p < self.threshold
+        fell = f"{today.cell} fell by {worse:.3g}, not established for other queries like these: p {p:.3g}"
         return replace(
             today,
-            status=status_of(before, after, tolerance, measure.higher_is_better),
+            status=status_of(worse, tolerance, counts=counts),
             pinned=pin.value,
             before=before,
             after=after,
@@ -348,10 +386,15 @@ class _Sides:
             tolerance=tolerance,
             changes=changes_of(self.goldset, self.evidence, self.run, ordered, level),
             overall=self._overall(measure),
-            p=sign_flip(gains, alternative="less").p,
+            p=p,
             smallest_p=smallest_p(len(moved), "less"),
             best=pin.best if pin.judgments == short(self.goldset.digests.judgments) else None,
-            notes=(*self._changed_inputs(pin), *self.notes, *halves),
+            notes=(
+                *self._changed_inputs(pin),
+                *self.notes,
+                *halves,
+                *([fell] if worse > tolerance and not counts else []),
+            ),
         )
 
     def _pairs(

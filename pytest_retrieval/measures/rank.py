@@ -186,7 +186,7 @@ def _gain(grades: IntArray, gain: str) -> FloatArray:
         return positive
     if positive.max(initial=0.0) > LARGEST_EXPONENT:
         raise InputError(
-            f"ndcg(gain=exp): grade {int(positive.max())} gains more than a float can hold; allowed are grades"
+            f"ndcg(gain=exp): grade {int(positive.max())} gains more than a float holds; allowed are grades"
             f" up to {LARGEST_EXPONENT}, or gain=linear"
         )
     return np.exp2(positive) - 1.0

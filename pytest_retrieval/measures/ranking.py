@@ -194,6 +194,7 @@ def straddling(run: Run, k: int) -> tuple[str, ...]:
     >>> straddling(Run({"q": {"a": 0.81, "b": 0.8, "c": 0.8, "d": 0.8, "e": 0.7}}), 2)
     ('q',)
     """
+    _check_depth(k)
     if run.scores is None:
         return ()
     lengths = np.diff(run.starts)
@@ -211,6 +212,7 @@ def tied_at(run: Run, query_id: str, k: int) -> tuple[str, ...]:
     >>> tied_at(Run({"q": {"a": 0.81, "b": 0.8, "c": 0.8, "d": 0.8, "e": 0.7}}), "q", 2)
     ('b', 'c', 'd')
     """
+    _check_depth(k)
     scored = run.scored(query_id)
     if len(scored) <= k or scored[k - 1][1] != scored[k][1]:
         return ()
@@ -242,8 +244,7 @@ def tie_sensitivity(run: Run, k: int) -> tuple[str, ...]:
     >>> tie_sensitivity(Run({"q1": {"a": 1.0, "b": 1.0}, "q2": {"a": 2.0, "b": 1.0}}), 1)
     ('q1',)
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise InputError(f"k is {k!r}; allowed is a whole number of at least 1")
+    _check_depth(k)
     if run.scores is None:
         return ()
     sets = []
@@ -261,6 +262,11 @@ def _check_type(name: str, value: object, wanted: type[Qrels] | type[Run]) -> No
             f"{name} is of type {type(value).__name__}; allowed is {wanted.__name__}, as in"
             f" {wanted.__name__}({{query_id: …}})"
         )
+
+
+def _check_depth(k: object) -> None:
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise InputError(f"k is {k!r}; allowed is a whole number of at least 1")
 
 
 def _check_choice(name: str, value: str, allowed: Sequence[str]) -> None:

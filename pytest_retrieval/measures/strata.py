@@ -24,7 +24,9 @@ def aligned(strata: Mapping[str, str], query_ids: Sequence[str]) -> tuple[str, .
     """
     without = [query_id for query_id in query_ids if query_id not in strata]
     if without:
-        raise InputError(f"{len(without)} judged queries have no stratum: {listed(without)}")
+        count = len(without)
+        subject = "1 judged query has" if count == 1 else f"{count} judged queries have"
+        raise InputError(f"{subject} no stratum: {listed(without)}")
     return tuple(strata[query_id] for query_id in query_ids)
 
 

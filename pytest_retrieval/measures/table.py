@@ -266,4 +266,10 @@ def unanswered(table: ScoreTable) -> str:
     """Return a sentence that names the judged queries without results, or an empty string."""
     if not table.missing:
         return ""
-    return f"{len(table.missing)} judged queries got no ranking and score 0: {listed(table.missing)}"
+    count = len(table.missing)
+    subject = (
+        "1 judged query got no ranking and scores"
+        if count == 1
+        else f"{count} judged queries got no ranking and score"
+    )
+    return f"{subject} 0: {listed(table.missing)}"

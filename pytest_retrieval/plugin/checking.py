@@ -266,6 +266,7 @@ class Gate:
                 row_of(name, verdict).plain() for cell, verdict in verdicts.items() if cell not in declared
             ]
         self._node.stash[PAYLOAD] = {"rows": rows, "goldset": name, "cell": None, "pinned": False}
+        self._node.stash[PAYLOAD]["notes"] = session.goldsets.notes(name)
         if problems:
             self._fail(f"{name}: " + "\n\n".join(problems))
 

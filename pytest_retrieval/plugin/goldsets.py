@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, final
@@ -34,6 +35,7 @@ class GoldSets:
         self._folders: dict[str, Path] | None = None
         self._goldsets: dict[str, GoldSet | RetrievalError] = {}
         self._pins: dict[str, Pins | RetrievalError] = {}
+        self._notes: dict[str, list[str]] = {}
 
     @property
     def folders(self) -> dict[str, Path]:
@@ -71,11 +73,18 @@ class GoldSets:
             Its files cannot be used.
         """
         if name not in self._goldsets:
-            try:
-                self._goldsets[name] = load_goldset(self.folders[name])
-            except RetrievalError as error:
-                self._goldsets[name] = error
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    self._goldsets[name] = load_goldset(self.folders[name])
+                except RetrievalError as error:
+                    self._goldsets[name] = error
+            self._notes[name] = [str(warning.message) for warning in caught]
         return _or_raise(self._goldsets[name])
+
+    def notes(self, name: str) -> list[str]:
+        """Return what loading a gold set warned of: said once in the summary, not once per process."""
+        return self._notes.get(name, [])
 
     def pins(self, name: str) -> Pins:
         """Return the pins of a gold set.

@@ -46,7 +46,10 @@ class Ledger:
             for payload in self._payloads.values()
             for row in map(CellRow.from_plain, payload["rows"])
         }
-        return [*table(list(rows.values())), *self.lines]
+        notes = dict.fromkeys(
+            f"note: {note}" for payload in self._payloads.values() for note in payload.get("notes", ())
+        )
+        return [*table(list(rows.values())), *notes, *self.lines]
 
     def pin(self, goldsets: GoldSets, kinds: Sequence[MeasureKind], reason: str) -> None:
         """Write the pins of every gold set that reported, if every selected item did."""
