@@ -366,8 +366,8 @@ class _Sides:
         statistical = pin.rule == ESTABLISHED
         if statistical and smallest_p(len(pairs), "less") >= self.threshold:
             why = (
-                f"rule = established can never fail here: {len(pairs)} queries give p of"
-                f" {smallest_p(len(pairs), 'less'):.2g} at the least, and the threshold is {self.threshold:.2g};"
+                f"rule = established can never fail here: {len(pairs)} queries give a p of"
+                f" {smallest_p(len(pairs), 'less'):.2g} at the least; the threshold is {self.threshold:.2g};"
                 " add queries, have fewer such pins, or drop the rule"
             )
             return replace(today, status=ERROR, message=why, pinned=pin.value, before=before, after=after)

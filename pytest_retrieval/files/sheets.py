@@ -1,0 +1,237 @@
+"""A question sheet: what a team has before it has a gold set.
+
+One row per question, with the ids of the documents that answer it in one cell, or one row per question and
+document. Columns are found by their usual names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_retrieval.errors import FileError, GoldSetError, Problem, RetrievalWarning, listed
+from pytest_retrieval.files.goldset import goldset_from_frames, load_goldset
+from pytest_retrieval.files.tables import Row, read_rows
+from pytest_retrieval.model import GoldSet
+
+__all__ = ["goldset_of_beir", "goldset_of_sheet", "shape_of"]
+
+_QUERY = ("query", "question", "text", "user_query", "input")
+_QUERY_ID = ("query_id", "question_id", "qid", "_id", "id")
+_RELEVANT = ("doc_ids", "relevant", "relevant_ids", "gold", "gold_ids", "doc_id", "chunk_id", "expected")
+_STRATUM = ("stratum", "query_type", "type", "category", "topic")
+_GRADE = ("grade", "relevance", "rating", "score")
+_DOC_ID = ("doc_id", "_id", "id", "document_id", "chunk_id", "product_id", "sku")
+_OPTIONAL = ("split", "slices", "answerable", "synthetic", "must")
+_SEPARATORS = re.compile(r"[|;\n]")
+
+
+def goldset_of_sheet(
+    catalog: str | os.PathLike[str],
+    sheet: str | os.PathLike[str],
+    name: str,
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> GoldSet:
+    """Make a gold set of a catalog and a question sheet.
+
+    Parameters
+    ----------
+    catalog
+        One document a row: an id and any fields (``.jsonl``, ``.csv``, ``.tsv``, ``.parquet``).
+    sheet
+        Questions in the same suffixes. The ids of a question's documents stand in one cell, separated by
+        ``|`` or ``;``, or in a JSON list, or in several rows. An empty cell means that nothing answers it.
+    name
+        Of the gold set.
+    columns
+        ``query``, ``query_id``, ``relevant``, ``stratum``, ``grade`` or ``doc_id`` → the column that holds
+        it, where its name is not one that is known.
+
+    Returns
+    -------
+    GoldSet
+        With the stratum of the sheet, or else each query's shape (`shape_of`).
+
+    Raises
+    ------
+    FileError
+        A file cannot be read or lacks a column.
+    GoldSetError
+        What they hold makes no gold set.
+    """
+    import pandas as pd
+
+    named = dict(columns or {})
+    documents, questions = read_rows(catalog), read_rows(sheet)
+    of_id = _column(documents, "doc_id", _DOC_ID, named, catalog)
+    frame = pd.DataFrame([{"doc_id": _id(row, of_id), **_without(row.values, of_id)} for row in documents])
+    queries, judgments = _questions(questions, named, sheet)
+    settings: dict[str, Any] = {"provenance": f"Questions from {Path(sheet).name}."}
+    grades = {judgment["grade"] for judgment in judgments}
+    if max(grades, default=0) > 1:
+        settings["relevance_level"] = 1
+    empty = pd.DataFrame(columns=["query_id", "doc_id", "grade"])
+    return goldset_from_frames(
+        name, pd.DataFrame(queries), pd.DataFrame(judgments) if judgments else empty, frame, **settings
+    )
+
+
+def goldset_of_beir(folder: str | os.PathLike[str], name: str) -> GoldSet:
+    """Make a gold set of a BEIR folder, with each query's shape as its stratum.
+
+    Parameters
+    ----------
+    folder
+        With corpus.jsonl, queries.jsonl and qrels/.
+    name
+        Of the gold set.
+
+    Raises
+    ------
+    GoldSetError
+        The folder cannot be used.
+    """
+    import pandas as pd
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RetrievalWarning)  # what it warns of is written into goldset.toml
+        found = load_goldset(folder)
+    judgments = [
+        {"query_id": query_id, "doc_id": doc_id, "grade": grade}
+        for query_id in found.qrels
+        for doc_id, grade in found.qrels[query_id].items()
+    ]
+    queries = found.queries.drop(columns=["slices"])
+    return goldset_from_frames(
+        name,
+        queries.assign(stratum=[shape_of(text) for text in queries["query"]]),
+        pd.DataFrame(judgments, columns=["query_id", "doc_id", "grade"]),
+        found.catalog,
+        provenance=f"The BEIR folder {Path(folder).name}.",
+        relevance_level=found.qrels.relevance_level,
+        no_relevant="undefined",
+        gate_splits=list(found.gate_splits or ()),
+    )
+
+
+def shape_of(query: str) -> str:
+    """Return a first stratum for a query of which nothing else is known.
+
+    Exact identifiers, single words and longer questions are found, and lost, in different ways.
+
+    Examples
+    --------
+    >>> shape_of("hinge HX-4420"), shape_of("chandelier"), shape_of("a lamp for the hall")
+    ('digits', 'one_word', 'several_words')
+    """
+    words = query.split()
+    if any(character.isdigit() for character in query):
+        return "digits"
+    return "one_word" if len(words) <= 1 else "several_words"
+
+
+def _questions(
+    rows: Sequence[Row], named: Mapping[str, str], sheet: str | os.PathLike[str]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return queries and judgments; rows with the same question are one query."""
+    of_query = _column(rows, "query", _QUERY, named, sheet)
+    of_relevant = _column(rows, "relevant", _RELEVANT, named, sheet)
+    of_query_id = _column(rows, "query_id", _QUERY_ID, named, sheet, needed=False)
+    of_stratum = _column(rows, "stratum", _STRATUM, named, sheet, needed=False)
+    of_grade = _column(rows, "grade", _GRADE, named, sheet, needed=False)
+    queries: dict[str, dict[str, Any]] = {}
+    judgments: list[dict[str, Any]] = []
+    problems: list[Problem] = []
+    for row in rows:
+        text = str(row.values.get(of_query) or "").strip()
+        if not text:
+            problems.append(Problem(f"the question in column {of_query!r} is empty", str(sheet), row.line))
+            continue
+        key = str(row.values[of_query_id]) if of_query_id else text
+        query = queries.setdefault(
+            key,
+            {
+                "query_id": key if of_query_id else f"q{len(queries) + 1:03d}",
+                "query": text,
+                "stratum": str(row.values[of_stratum]) if of_stratum else shape_of(text),
+                **{name: row.values[name] for name in _OPTIONAL if row.values.get(name) not in (None, "")},
+            },
+        )
+        grade = _grade(row, of_grade, sheet, problems)
+        judgments += (
+            {"query_id": query["query_id"], "doc_id": doc_id, "grade": grade}
+            for doc_id in _ids(row.values.get(of_relevant))
+        )
+    if problems:
+        raise GoldSetError(f"the question sheet {sheet}", problems)
+    found = {judgment["query_id"] for judgment in judgments if judgment["grade"] > 0}
+    for query in queries.values():
+        query.setdefault("answerable", query["query_id"] in found)
+    return list(queries.values()), judgments
+
+
+def _grade(row: Row, column: str, sheet: str | os.PathLike[str], problems: list[Problem]) -> int:
+    value = row.values.get(column, 1) if column else 1
+    try:
+        number = float(value)
+        if number == int(number):
+            return int(number)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    message = f"grade {value!r} in column {column!r} is not a whole number"
+    problems.append(Problem(message, str(sheet), row.line))
+    return 0
+
+
+def _ids(cell: object) -> list[str]:
+    """Return the ids that one cell names."""
+    if cell is None:
+        return []
+    if isinstance(cell, Iterable) and not isinstance(cell, str):
+        return [str(doc_id) for doc_id in cell]
+    return [part.strip() for part in _SEPARATORS.split(str(cell)) if part.strip()]
+
+
+def _id(row: Row, column: str) -> str:
+    value = row.values.get(column)
+    return "" if value is None else str(value)
+
+
+def _without(values: Mapping[str, Any], column: str) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name != column}
+
+
+def _column(
+    rows: Sequence[Row],
+    what: str,
+    usual: Sequence[str],
+    named: Mapping[str, str],
+    file: str | os.PathLike[str],
+    *,
+    needed: bool = True,
+) -> str:
+    """Return the column that holds something; empty where there is none and none is needed."""
+    columns = list(dict.fromkeys(name for row in rows for name in row.values))
+    if what in named:
+        if named[what] in columns:
+            return named[what]
+        raise FileError(
+            f"{file}",
+            [Problem(f"there is no column {named[what]!r}; there are {listed(columns)}", str(file))],
+        )
+    lower = {name.lower(): name for name in reversed(columns)}
+    for name in usual:
+        if name in lower:
+            return lower[name]
+    if not needed:
+        return ""
+    problem = (
+        f"no column holds the {what}; there are {listed(columns)}; usual names are {listed(usual)}; name the"
+        f" right one: --column {what}=<column>"
+    )
+    raise FileError(f"{file}", [Problem(problem, str(file))])
