@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from pytest_retrieval.errors import Problem
 from pytest_retrieval.files.columns import as_frame, ids_of, missing_columns, near_misses, renamed
@@ -24,11 +25,14 @@ class Catalog:
     ----------
     frame
         Indexed by doc_id; the other columns as the file has them.
+    items
+        doc_id → the fields that the file gives it.
     complete
         Whether every row could be read; if not, an id that is missing here may be in the file.
     """
 
     frame: pd.DataFrame
+    items: Mapping[str, Mapping[str, Any]]
     complete: bool
 
 
@@ -39,12 +43,14 @@ def catalog_of(table: Table, problems: list[Problem]) -> Catalog:
     problems += missing_columns(table, ["doc_id"])
     problems += near_misses(table, ["doc_id"])
     if "doc_id" not in table.columns:
-        return Catalog(as_frame([], "doc_id", {}), False)
+        return Catalog(as_frame([], "doc_id", [], []), {}, False)
     kept, complete = distinct(table, "doc_id", problems)
-    rows = [table.rows[place].values for place in kept.values()]
-    fields = (column for column in table.columns if column != "doc_id")
-    frame = as_frame(list(kept), "doc_id", {column: [row.get(column) for row in rows] for column in fields})
-    return Catalog(frame, complete)
+    columns = [column for column in table.columns if column != "doc_id"]
+    items = {
+        doc_id: {field: value for field, value in table.rows[place].values.items() if field != "doc_id"}
+        for doc_id, place in kept.items()
+    }
+    return Catalog(as_frame(list(items), "doc_id", columns, items.values()), items, complete)
 
 
 def distinct(table: Table, column: str, problems: list[Problem]) -> tuple[dict[str, int], bool]:

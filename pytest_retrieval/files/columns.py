@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pytest_retrieval.errors import Problem, listed
 from pytest_retrieval.files.tables import Row, Table
-from pytest_retrieval.model import objects
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,8 +48,8 @@ def near_misses(table: Table, known: Collection[str]) -> list[Problem]:
     import difflib
 
     absent = [name for name in known if name not in table.columns]
-    problems = []
-    for column in table.columns:
+    problems: list[Problem] = []
+    for column in table.columns if absent else ():
         if column in known:
             continue
         near = difflib.get_close_matches(column.strip().lower(), absent, n=1, cutoff=_LIKENESS)
@@ -121,21 +122,26 @@ def flag(row: Row, column: str, default: bool, table: Table, problems: list[Prob
     return default
 
 
-def as_frame(index: Sequence[str], name: str, columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+def as_frame(
+    index: Sequence[str], name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
+) -> pd.DataFrame:
     """Return a DataFrame of objects that holds values as they are, indexed by id.
 
-    Missing values are None; in a column whose other values are all strings they are "".
+    Missing values are None; in a column whose other values are all strings they are "". Catalogs of shops
+    have thousands of columns with few values each, so only the values that are there cost time.
     """
     import pandas as pd
 
-    return pd.DataFrame(
-        {column: objects(_filled(values)) for column, values in columns.items()},
-        index=pd.Index(list(index), dtype=object, name=name),
-        dtype=object,
-    )
-
-
-def _filled(values: Sequence[Any]) -> Sequence[Any]:
-    if all(value is None or isinstance(value, str) for value in values):
-        return ["" if value is None else value for value in values]
-    return values
+    place = {column: number for number, column in enumerate(columns)}
+    known = [
+        (place[column], number, value)
+        for number, row in enumerate(rows)
+        for column, value in row.items()
+        if value is not None and column in place
+    ]
+    cells = np.full((len(columns), len(index)), "", dtype=object)
+    cells[sorted({column for column, _, value in known if not isinstance(value, str)})] = None
+    for column, number, value in known:
+        cells[column, number] = value
+    ids = pd.Index(list(index), dtype=object, name=name)
+    return pd.DataFrame(cells.T, index=ids, columns=list(columns), dtype=object, copy=False)

@@ -18,7 +18,7 @@ def unknown_ids(
 ) -> list[Problem]:
     """Return a problem for each judgment of an unknown document and for each unknown query."""
     problems = []
-    documents = set() if catalog is None else set(catalog.frame.index)
+    documents = frozenset() if catalog is None else catalog.items.keys()
     unknown: dict[str, list[Judgment]] = {}
     for (query_id, doc_id), judgment in kept.items():
         if query_id not in queries.lines:

@@ -9,18 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_retrieval.model import Digests, Qrels
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["catalog_digest", "digests_of", "judgments_digest", "strata_digest"]
 
 
 def digests_of(
-    qrels: Qrels, texts: Mapping[str, str], grades: Mapping[str, int], catalog: pd.DataFrame | None
+    qrels: Qrels,
+    texts: Mapping[str, str],
+    grades: Mapping[str, int],
+    items: Mapping[str, Mapping[str, Any]] | None,
 ) -> Digests:
     """Return all three digests of a gold set.
 
@@ -32,8 +32,8 @@ def digests_of(
         query_id → text.
     grades
         Name → grade.
-    catalog
-        Indexed by doc_id, or None.
+    items
+        doc_id → field → value, or None where there is no catalog.
 
     Returns
     -------
@@ -41,32 +41,28 @@ def digests_of(
         The catalog's is empty where there is none.
     """
     return Digests(
-        catalog="" if catalog is None else catalog_digest(catalog),
+        catalog="" if items is None else catalog_digest(items),
         judgments=judgments_digest(qrels, texts, grades),
         strata=strata_digest(qrels),
     )
 
 
-def catalog_digest(catalog: pd.DataFrame) -> str:
+def catalog_digest(items: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the digest of a catalog: per item ``[doc_id, {field: string}]``, sorted by id.
 
     Fields that are no strings count as compact JSON; null, missing and "" are left out.
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> one = pd.DataFrame({"name": ["Kea"], "price": [3]}, index=["d1"])
-    >>> other = pd.DataFrame({"price": ["3"], "note": [None], "name": ["Kea"]}, index=["d1"])
-    >>> catalog_digest(one) == catalog_digest(other)
+    >>> one = catalog_digest({"d1": {"name": "Kea", "price": 3}})
+    >>> one == catalog_digest({"d1": {"price": "3", "note": None, "name": "Kea"}})
     True
     """
-    names = [str(name) for name in catalog.columns]
-    columns = [[_text(value) for value in catalog.iloc[:, place].tolist()] for place in range(len(names))]
-    items = zip(*columns, strict=True) if columns else ((),) * len(catalog)
-    fields = ({name: text for name, text in zip(names, item, strict=True) if text} for item in items)
-    return _digest(
-        _by_id([doc_id, item] for doc_id, item in zip(catalog.index.tolist(), fields, strict=True))
+    texts = (
+        [doc_id, {name: text for name, value in item.items() if (text := _text(value))}]
+        for doc_id, item in items.items()
     )
+    return _digest(_by_id(texts))
 
 
 def judgments_digest(qrels: Qrels, texts: Mapping[str, str], grades: Mapping[str, int]) -> str:
@@ -112,19 +108,18 @@ def _text(value: Any) -> str:
         return value
     if value is None or value != value:
         return ""
-    return _compact(value)
+    return _ENCODER.encode(value)
 
 
 def _by_id(rows: Iterable[list[Any]]) -> list[list[Any]]:
     return sorted(rows, key=lambda row: str(row[0]))
 
 
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 
 
 def _digest(rows: Iterable[Any]) -> str:
     digest = hashlib.sha256()
     for row in rows:
-        digest.update(f"{_compact(row)}\n".encode())
+        digest.update(f"{_ENCODER.encode(row)}\n".encode())
     return digest.hexdigest()

@@ -225,9 +225,7 @@ def _splits(judgments: list[Judgment], problems: list[Problem]) -> dict[str, str
         known = split_of.setdefault(judgment.query_id, split)
         if known != split and judgment.query_id not in told:
             told.add(judgment.query_id)
-            message = (
-                f"query {judgment.query_id!r} is judged in split {known!r} too; a query has one split"
-            )
+            message = f"query {judgment.query_id!r} is judged in split {known!r} too; a query has one split"
             problems.append(Problem(message, judgment.file, judgment.line))
     return split_of
 
@@ -282,14 +280,13 @@ def _assembled(
         slices=queries.slices,
         unanswerable=queries.unanswerable,
     )
-    frame = None if catalog is None else catalog.frame
     texts = dict(zip(queries.frame.index, queries.frame["query"], strict=True))
     return GoldSet(
         name=settings.name,
         qrels=qrels,
         queries=queries.frame,
-        digests=digests_of(qrels, texts, settings.grades, frame),
-        catalog=frame,
+        digests=digests_of(qrels, texts, settings.grades, None if catalog is None else catalog.items),
+        catalog=None if catalog is None else catalog.frame,
         subjects={
             name: Subject(name, subject.measures, subject.requires)
             for name, subject in settings.subjects.items()

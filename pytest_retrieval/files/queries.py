@@ -75,6 +75,8 @@ def queries_of(
         query_id → split where the file itself has no column ``split`` (BEIR names its qrels so). Queries that
         are not in it are left out, for nobody judged them.
     """
+    import pandas as pd
+
     table = renamed(table, {"_id": "query_id", "text": "query"})
     found = list(table.problems) + missing_columns(table, ["query_id", "query"])
     by_column = _columns_of_strata(table, settings, found)
@@ -107,23 +109,22 @@ def queries_of(
             found += _must_problems(query_id, rows[query_id], flags, splits, gate_splits, table.file)
     problems += found
 
-    columns: dict[str, Sequence[Any]] = {
-        "query": list(texts.values()),
-        "stratum": list(strata.values()),
-        "split": [None] * len(rows) if splits is None else list(splits.values()),
-        "slices": list(names.values()),
+    columns: dict[str, Mapping[str, Any]] = {
+        "query": texts,
+        "stratum": strata,
+        "split": splits or dict.fromkeys(rows),
+        "slices": names,
+        **flags,
     }
-    frame = as_frame(list(rows), "query_id", columns)
-    if splits is None:
-        frame["split"] = None
-    for column, values in flags.items():
-        frame[column] = list(values.values())
-    others = [column for column in table.columns if column not in frame and column != "query_id"]
-    extra = as_frame(
-        list(rows), "query_id", {name: [row.values.get(name) for row in rows.values()] for name in others}
-    )
+    others = [column for column in table.columns if column not in columns and column != "query_id"]
+    frame = as_frame(list(rows), "query_id", others, (row.values for row in rows.values()))
+    for number, (column, values) in enumerate(columns.items()):
+        series = pd.Series(
+            list(values.values()), index=frame.index, dtype=bool if column in flags else object
+        )
+        frame.insert(number, column, series)
     return Queries(
-        frame=frame.join(extra) if others else frame,
+        frame=frame,
         lines={query_id: row.line for query_id, row in rows.items()},
         strata=strata,
         splits=splits,
