@@ -58,7 +58,7 @@ def main() -> None:
     "columns",
     multiple=True,
     metavar="WHAT=COLUMN",
-    help="Which column holds query, query_id, relevant, stratum, grade or doc_id, if its name does not say so.",
+    help="Which column holds query, query_id, relevant, stratum, grade or doc_id.",
 )
 @click.option(
     "--measure", default="recall@5", show_default=True, help="The primary measure of every stratum."

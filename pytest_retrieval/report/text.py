@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from pytest_retrieval.errors import listed
 from pytest_retrieval.gate.cells import SLICE
@@ -206,7 +206,7 @@ def _mend(verdict: Verdict, reproduce: str) -> list[str]:
     return []
 
 
-def table(rows: Iterable[CellRow]) -> list[str]:
+def table(rows: Sequence[CellRow]) -> list[str]:
     """Return the tables of a session, one per gold set and subject: strata down, measures across.
 
     What is gated comes first, then the other classes of queries; below each table stands what a reader should
@@ -218,7 +218,14 @@ def table(rows: Iterable[CellRow]) -> list[str]:
     lines: list[str] = []
     for (goldset, subject), of_subject in by_subject.items():
         lines += ["", f"{goldset} · {subject}", *_grid(of_subject), *_remarks(of_subject)]
-    return lines[1:]
+    return [*lines[1:], *_counted(rows)]
+
+
+def _counted(rows: Sequence[CellRow]) -> list[str]:
+    """Return how many cells there are of each verdict."""
+    gated = [row.status for row in rows if row.status != DESCRIBED]
+    counts = ", ".join(f"{gated.count(status)} {status}" for status in sorted(set(gated)))
+    return ["", f"{len(gated)} cells: {counts}"] if gated else []
 
 
 def _grid(rows: Sequence[CellRow]) -> list[str]:

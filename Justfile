@@ -1,0 +1,41 @@
+# Recipes for people who change pytest-retrieval; `just` lists them.
+
+default:
+    @just --list
+
+# Install the package as it stands here, with everything its tests and docs need.
+setup:
+    python -m pip install -e ".[test,docs]" build mypy pandas-stubs scipy-stubs ruff towncrier
+
+# Run the tests; arguments go to pytest.
+test *arguments:
+    python -m pytest {{arguments}}
+
+# Run the gates of the shipped gold sets.
+gates *arguments:
+    python -m pytest goldsets {{arguments}}
+
+# Check format, lint and types.
+lint:
+    ruff format --check .
+    ruff check .
+    mypy
+
+# Build the documentation; warnings are errors.
+docs:
+    python -m sphinx -W -q -b html docs docs/_build/html
+
+# Measure statement and branch coverage.
+coverage:
+    coverage erase
+    coverage run -m pytest
+    coverage combine
+    coverage report
+
+# Run every benchmark; each prints ratios against peers in one run.
+bench:
+    for script in benchmarks/*.py; do python "$script"; done
+
+# Build the wheel and the source distribution.
+build:
+    python -m build
