@@ -10,7 +10,7 @@ from pytest_retrieval.files.judgments import Judgment
 from pytest_retrieval.files.queries import Queries
 from pytest_retrieval.files.settings import Settings, line_of_key
 
-__all__ = ["relevance_problems", "stated_level", "undeclared_grades", "unknown_ids"]
+__all__ = ["relevance_problems", "stated_level", "undeclared_grades", "unknown_ids", "unnamed_groups"]
 
 
 def unknown_ids(
@@ -34,6 +34,16 @@ def unknown_ids(
             message = f"query {query_id!r} is judged ({len(of_query)} documents) but not in {queries.file}"
             problems.append(Problem(message, of_query[0].file, of_query[0].line))
     return problems
+
+
+def unnamed_groups(kept: Mapping[tuple[str, str], Judgment], settings: Settings) -> list[Problem]:
+    """Return a problem where groups are asked for and column 2 of TREC qrels was left at its filler."""
+    names = {judgment.group for judgment in kept.values()}
+    if not settings.groups or len(kept) < 2 or not (names == {"0"} or names == {"Q0"}):
+        return []
+    first = next(iter(kept.values()))
+    message = f"groups is true, but every document is in group {first.group!r}; name the groups in column 2"
+    return [Problem(message, first.file)]
 
 
 def undeclared_grades(kept: Mapping[tuple[str, str], Judgment], settings: Settings) -> list[Problem]:

@@ -19,6 +19,7 @@ from pytest_retrieval.files.consistency import (
     stated_level,
     undeclared_grades,
     unknown_ids,
+    unnamed_groups,
 )
 from pytest_retrieval.files.content import Unreadable, label_of, read_bytes
 from pytest_retrieval.files.digest import digests_of
@@ -249,6 +250,7 @@ def _checked(
     kept = agreeing(judgments, of_qrels)
     of_qrels += unknown_ids(kept, queries, catalog)
     of_qrels += undeclared_grades(kept, settings)
+    of_qrels += unnamed_groups(kept, settings)
     level = stated_level(kept, settings, problems)
     if whole and queries.complete and level is not None:
         problems += relevance_problems(kept, settings, queries, level)

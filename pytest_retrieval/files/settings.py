@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
@@ -335,5 +335,3 @@ _CHECKS: Mapping[str, Callable[[object], Any]] = {
     "recording_drift": _number(0.0, 1.0, "a number from 0 to 1"),
     "subjects": _subjects,
 }
-
-assert set(_CHECKS) <= {entry.name for entry in fields(Settings)}

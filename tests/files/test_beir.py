@@ -45,6 +45,7 @@ def test_queries_that_nobody_judged_are_left_out_by_name(beir):
     with pytest.warns(RetrievalWarning) as warned:
         goldset = load_goldset(beir(dev="1\td1\t1\n"))
     assert list(goldset.qrels) == list(goldset.queries.index) == ["1"]
+    assert warned[0].filename == __file__
     assert [str(warning.message) for warning in warned] == [
         "birds: 1 of 2 queries have no judgments in qrels/ and are left out: 2"
     ]
@@ -57,6 +58,7 @@ def test_conventions_are_told(beir):
         "birds: grades go up to 3 and relevance_level is 1; write a goldset.toml to set another",
         "birds: 1 of 2 queries have no relevant document at relevance_level 1 and stay out of most means: 2",
     ]
+    assert {warning.filename for warning in warned} == {__file__}
     assert dict(goldset.qrels)["2"] == {"d2": 0}
 
 

@@ -75,7 +75,7 @@ def test_compression_does_not_matter(digests, write):
         ({"qrels": QRELS.replace("q1 0 Z 0\n", "")}, "judgments"),
         ({"queries": QUERIES.replace('"x"', '"X"')}, "judgments"),
         ({"toml": 'name = "store"\ngrades = {no = 0, yes = 1}'}, "judgments"),
-        ({"toml": 'name = "store"\ngroups = true'}, "judgments"),
+        ({"toml": 'name = "store"\ngroups = true', "qrels": QRELS.replace("q1 0", "q1 g")}, "judgments"),
         ({"catalog": CATALOG.replace("true", "false")}, "catalog"),
         ({"catalog": CATALOG.replace("Caf\\u00e9", "Cafe\\u0301")}, "catalog"),
         ({"catalog": CATALOG + '{"doc_id": "new"}'}, "catalog"),

@@ -683,6 +683,14 @@ class TestJudgments:
             " belongs to one group"
         ]
 
+    @pytest.mark.parametrize("filler", ["0", "Q0"])
+    def test_groups_that_nobody_named(self, refused, filler):
+        content = QRELS.replace(" 0 d", f" {filler} d")
+        assert refused({"qrels.trec": content}, toml="groups = true\n") == [
+            f"gs/qrels.trec: groups is true, but every document is in group {filler!r};"
+            " name the groups in column 2"
+        ]
+
 
 def test_no_warning_from_an_ordinary_gold_set(make, recwarn):
     load_goldset(make())
