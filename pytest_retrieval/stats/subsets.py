@@ -205,7 +205,7 @@ def lattice_tail(sizes: Sizes, limit: float) -> float | None:
 def _multiples(sizes: Sizes, widest: float) -> NDArray[np.int64] | None:
     """Each size as a multiple of their common unit, or None where their sum is more than `widest` units."""
     unit = float(sizes.values[0])
-    for value in sizes.values[1:]:
+    for value in sizes.values:
         larger, smaller = float(value), unit
         while smaller > sizes.slack:
             larger, smaller = smaller, abs(math.remainder(larger, smaller))
@@ -215,7 +215,7 @@ def _multiples(sizes: Sizes, widest: float) -> NDArray[np.int64] | None:
     multiples = np.rint(sizes.values / unit).astype(np.int64)
     unit = sizes.total / float(sizes.counts @ multiples)
     off = np.abs(sizes.values - multiples * unit) @ sizes.counts
-    return multiples if off <= sizes.slack and sizes.total <= widest * unit else None
+    return multiples if off <= sizes.slack else None
 
 
 def _walk(steps: NDArray[np.int64]) -> Floats:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 from pytest_retrieval.errors import InputError
 
 __all__ = ["bonferroni", "format_p", "format_threshold", "format_value", "threshold_iv"]
 
 _DECIMALS = 3
+_DIGITS = 6
 _SCIENTIFIC_BELOW = 1e-4
 
 
@@ -58,14 +60,18 @@ def threshold_iv(threshold: float, what: str = "threshold") -> float:
 
 
 def format_threshold(threshold: float) -> str:
-    """Return a threshold with up to six digits.
+    """Return a threshold with up to six digits, rounded up so that no p below it reads as above it.
 
     Examples
     --------
-    >>> format_threshold(0.025), format_threshold(0.05 / 3)
-    ('0.025', '0.0166667')
+    >>> format_threshold(0.025), format_threshold(0.05 / 3), format_threshold(0.05 / 11)
+    ('0.025', '0.0166667', '0.00454546')
     """
-    return f"{threshold:.6g}"
+    text = f"{threshold:.{_DIGITS}g}"
+    if float(text) >= threshold or math.isclose(float(text), threshold, rel_tol=1e-12):
+        return text
+    rounded = Decimal(text)
+    return f"{float(rounded + Decimal(1).scaleb(rounded.adjusted() - _DIGITS + 1)):.{_DIGITS}g}"
 
 
 def format_p(p: float, threshold: float) -> str:
@@ -89,13 +95,13 @@ def format_p(p: float, threshold: float) -> str:
     >>> format_p(0.7654, 0.025), format_p(0.02496, 0.025), format_p(2**-20, 0.025)
     ('0.765', '0.02496', '9.54e-07')
     """
-    limits = (threshold, float(format_threshold(threshold)))
+    printed = float(format_threshold(threshold))
     for digits in range(_DECIMALS, 18):
         text = f"{p:.{digits - 1}e}" if p < _SCIENTIFIC_BELOW else f"{p:.{digits}f}"
         read = float(text)
-        if read > 0 and all(_side(read, limit) == _side(p, threshold) for limit in limits):
+        if read > 0 and _side(read, threshold) == _side(p, threshold) and (read < printed) == (p < threshold):
             return text
-    return repr(p)
+    return repr(p) if p < threshold else format_threshold(threshold)  # p rounded up to what is printed
 
 
 def _side(p: float, limit: float) -> int:

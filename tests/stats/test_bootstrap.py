@@ -51,6 +51,11 @@ def test_order_does_not_matter_but_seed_and_name_do():
     assert bootstrap_interval(differences, name="x", seed=1).low != found.low
 
 
+def test_repeated_values_keep_their_mean():
+    interval = bootstrap_interval([10.0] * 50 + [11.0] * 50)
+    assert 10.25 < interval.low < 10.5 < interval.high < 10.75
+
+
 def test_a_higher_level_is_wider():
     narrow, wide = bootstrap_interval(FIVE_LOSSES, level=0.5), bootstrap_interval(FIVE_LOSSES, level=0.99)
     assert wide.low < narrow.low < -1 / 30 < narrow.high < wide.high

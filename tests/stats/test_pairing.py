@@ -53,6 +53,12 @@ def test_ids_that_do_not_meet_are_named_for_each_side():
     assert "both hold 1" in said
 
 
+@pytest.mark.parametrize("a, b", [({"q": 0.0}, {"q": 0.0, "x": 0.0}), ({"q": 0.0, "x": 0.0}, {"q": 0.0})])
+def test_more_queries_on_either_side_are_refused(a, b):
+    with pytest.raises(QueryMismatchError, match=r"only [ab] holds 1 \(x\)"):
+        pair_scores(a, b)
+
+
 def test_a_query_of_nan_is_still_a_query():
     with pytest.raises(QueryMismatchError, match="q2"):
         pair_scores({"q1": 0.0, "q2": math.nan}, {"q1": 0.0})

@@ -169,7 +169,9 @@ def test_sampled_p_is_near_a_normal_tail():
 
 def test_balanced_differences_have_p_one_even_where_p_would_be_sampled():
     sizes = 1 + np.random.default_rng(13).random(60)
-    assert sign_flip(np.concatenate([sizes, -sizes[::-1]])).p == 1.0
+    found = sign_flip(np.concatenate([sizes, -sizes[::-1]]))
+    assert found.exact
+    assert found.p == 1.0
 
 
 def test_forty_different_sizes_are_exact():

@@ -96,6 +96,13 @@ def test_no_lattice_in_reals_and_none_too_wide():
     assert lattice_tail(group_sizes(1 / np.arange(1, 1_000)), 4.0) is None
 
 
+def test_no_lattice_in_whole_numbers_with_small_noise():
+    rng = np.random.default_rng(4)
+    whole = rng.integers(1, 6, size=1_000)
+    assert lattice_tail(group_sizes(whole.astype(float)), 2_000.0) is not None
+    assert lattice_tail(group_sizes(whole + 1e-6 * rng.random(1_000)), 2_000.0) is None
+
+
 def test_lattice_of_many_scales():
     units = [3, 5, 5, 8, 13]
     for scale in (1e-6, 1.0, 1e6):

@@ -50,6 +50,13 @@ def test_p_reads_on_the_right_side_of_its_threshold(p, threshold):
     assert (read < threshold) == (p < threshold)
 
 
+@given(st.integers(1, 2_000), st.integers(1, 40))
+def test_p_very_near_its_threshold_reads_right(step, planned):
+    threshold = 0.05 / planned
+    for p in (threshold - step * 1e-10, threshold + step * 1e-10):
+        assert (float(format_p(p, threshold)) < float(format_threshold(threshold))) == (p < threshold)
+
+
 @given(st.integers(1, 200), st.sampled_from([1, 2, 3, 7, 18]))
 def test_p_near_its_threshold_reads_right_beside_the_printed_threshold(step, planned):
     threshold = 0.05 / planned
