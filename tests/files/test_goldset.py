@@ -626,6 +626,12 @@ class TestJudgments:
             f"gs/qrels.jsonl:1: grade {json.loads(grade)!r} of document 'd1' in query 'q1'"
         )
 
+    def test_lines_of_a_table_that_are_none(self, refused):
+        content = '{"query_id": "q1", "doc_id": "d1", "grade": 2}\n{"query_id": "q2"\n'
+        assert refused({"qrels.trec": None, "qrels.jsonl": content}) == [
+            "gs/qrels.jsonl:2: is no JSON: Expecting ',' delimiter at column 18"
+        ]
+
     def test_unknown_queries(self, refused):
         lines = ["q1 0 d1 2", "q2 0 d3 2", "q02 0 d1 2", "q02 0 d2 2"]
         assert refused({"qrels.trec": "\n".join(lines)}) == [

@@ -43,7 +43,7 @@ class TestJsonLines:
             b"true",
             b"null",
             b"3",
-            b'{"a": 1, "b": {"c": 1, "c": 2}}',
+            b'{"a": 1, "b": {"d": 0, "c": 1, "c": 2}}',
             b'{"a": NaN}',
             b'{"a": "\xff"}',
             b'{"a": "\\ud800"}',

@@ -359,6 +359,7 @@ class TestQuickAgreesWithCareful:
     @given(FILES | TIDY_RUNS)
     @example(b"q Q0 d 1 2 t x\nq Q0 d 1 2 t\n")
     @example(b"q Q0 d 1 2 t x\nq Q0 d 1 2 t x\n")
+    @example(b"q Q0 d 1 2 3 x\nq Q0 d 1 2 3 x\n")
     @example(b"q Q0 d 1 2\nq Q0 d 1 2 t\n")
     @example(b"q Q0 d 1 2 t\n \nq Q0 d 1 2 t\n")
     def test_runs(self, data):
@@ -389,6 +390,10 @@ class TestQuickAgreesWithCareful:
         carefully = trec._careful_qrels(data, "a", 1, False)
         assert list(quickly) == list(carefully)
         assert dict(quickly) == dict(carefully)
+
+    def test_a_header_alone_is_left_to_the_careful_pass(self):
+        assert trec._fast_qrels(b"query-id\tcorpus-id\tscore", 1) is None
+        assert trec._fast_qrels(b"query-id\tcorpus-id\tscore\n\n", 1) is None
 
     def test_the_ordinary_file_is_read_quickly(self):
         assert trec._fast_run(RUN.encode()) is not None
