@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from pytest_retrieval.errors import InputError, QueryMismatchError
-from pytest_retrieval.stats import bonferroni
+from pytest_retrieval.stats import bonferroni, bootstrap_interval, sign_flip
 from pytest_retrieval.stats.comparison import compare_scores
 
 
@@ -70,6 +70,21 @@ def test_five_changed_queries_cannot_establish_anything():
     assert result.t_agrees is result.interval_agrees is False
     assert "x, established at 0.025: cannot be established: 5 changed queries, 7 needed" in str(result)
     assert "the permutation p decides" in str(result)
+
+
+def test_decidable_is_strict():
+    assert not compared([-0.2] * 5 + [0.0] * 25, threshold=0.0625).decidable
+    assert compared([-0.2] * 5 + [0.0] * 25, threshold=0.0626).decidable
+
+
+def test_seed_name_and_threshold_reach_what_is_sampled():
+    differences = np.random.default_rng(4).normal(0.2, 1, size=60)
+    result = compared(differences, threshold=0.01, name="x", seed=3)
+    interval = bootstrap_interval(differences, level=0.99, name="x", seed=3)
+    assert result.permutation_p == sign_flip(differences, name="x", seed=3).p
+    assert result.permutation_p != sign_flip(differences, name="x", seed=0).p
+    assert result.permutation_p != sign_flip(differences, name="", seed=3).p
+    assert result.interval == pytest.approx((interval.low, interval.high), abs=1e-9)
 
 
 def test_one_changed_query_in_the_singular():

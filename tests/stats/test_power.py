@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pytest_retrieval.errors import InputError
-from pytest_retrieval.stats.power import detectable_drop
+from pytest_retrieval.stats.power import _critical, detectable_drop
 from pytest_retrieval.stats.signflip import sign_flip
 
 
@@ -72,6 +72,20 @@ def test_simulation_knows_that_few_changes_prove_nothing():
     sizes = [0.1, 0.2, 0.35]
     assert detectable_drop(4, changed_share=1.0, threshold=0.05, sizes=sizes).drop is None
     assert detectable_drop(6, changed_share=1.0, threshold=0.05, sizes=sizes).drop is not None
+
+
+def test_simulation_keeps_to_the_threshold():
+    # the rarest pattern of five changes has p = 1/32, which no threshold of 3/128 is above
+    assert detectable_drop(5, changed_share=1.0, threshold=3 / 128, sizes=[0.1, 0.2, 0.35]).drop is None
+    assert detectable_drop(5, changed_share=1.0, threshold=5 / 128, sizes=[0.1, 0.2, 0.35]).drop is not None
+
+
+def test_a_sum_equal_to_the_critical_one_is_not_beyond_it():
+    rng = np.random.default_rng(1)
+    sizes = rng.choice([0.1, 0.2, 0.3, 0.7], size=(500, 6))
+    critical = _critical(sizes, 0.008, rng, normal=False)
+    for order in range(6):  # added up in another order, the same sum differs in its last digits
+        assert (np.roll(sizes, order, axis=1).cumsum(axis=1)[:, -1] <= critical).all()
 
 
 def test_many_queries_are_taken_as_normal():

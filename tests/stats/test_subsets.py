@@ -96,6 +96,13 @@ def test_no_lattice_in_reals_and_none_too_wide():
     assert lattice_tail(group_sizes(1 / np.arange(1, 1_000)), 4.0) is None
 
 
+def test_a_lattice_too_wide_to_walk_is_left_alone(monkeypatch):
+    sizes = group_sizes(np.arange(1.0, 41.0))
+    assert lattice_tail(sizes, 400.0) is not None
+    monkeypatch.setattr(subsets, "MOST_STEPS", 8_000)  # the walk takes 40 * 820 / 4 additions
+    assert lattice_tail(sizes, 400.0) is None
+
+
 def test_no_lattice_in_whole_numbers_with_small_noise():
     rng = np.random.default_rng(4)
     whole = rng.integers(1, 6, size=1_000)

@@ -43,6 +43,14 @@ def test_format_p(p, threshold, text):
     assert format_p(p, threshold) == text
 
 
+@pytest.mark.parametrize(
+    "threshold, text",
+    [(0.025, "0.025"), (0.05 / 3, "0.0166667"), (0.05 / 11, "0.00454546"), (0.1 + 0.2, "0.3")],
+)
+def test_a_threshold_is_rounded_up(threshold, text):
+    assert format_threshold(threshold) == text
+
+
 @given(st.floats(1e-300, 1.0), st.sampled_from([0.05, 0.025, 0.05 / 3, 0.05 / 7, 0.001]))
 def test_p_reads_on_the_right_side_of_its_threshold(p, threshold):
     read = float(format_p(p, threshold))
