@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import final
 
-import numpy as np
+from pytest_retrieval.gate.cells import Cell
+from pytest_retrieval.gate.difference import QueryChange
 
-from pytest_retrieval.errors import InputError, listed
-from pytest_retrieval.gate.cells import Cell, groups
-from pytest_retrieval.gate.difference import QueryChange, changes_of, worst_first
-from pytest_retrieval.gate.pin import (
-    ESTABLISHED,
-    Evidence,
-    Pin,
-    Pins,
-    pinned_run,
-    rule_threshold,
-    short,
-    text_digest,
-)
-from pytest_retrieval.measures.notation import Measure
-from pytest_retrieval.measures.ranking import straddling
-from pytest_retrieval.measures.table import ScoreTable, evaluate, mean_of
-from pytest_retrieval.model import ALL, GoldSet, Run
-from pytest_retrieval.stats.signflip import sign_flip, smallest_p
+__all__ = [
+    "DECIMALS",
+    "DESCRIBED",
+    "ERROR",
+    "HELD",
+    "IMPROVED",
+    "PASSING",
+    "REGRESSED",
+    "UNDECIDED",
+    "UNPINNED",
+    "VANISHED",
+    "Counts",
+    "Flip",
+    "Overall",
+    "Verdict",
+    "status_of",
+    "worse_by",
+]
 
-__all__ = ["PASSING", "Counts", "Overall", "Verdict", "fault_of", "judge", "must_fallen", "worse_by"]
-
-HELD, IMPROVED, REGRESSED = "held", "improved", "regressed"
+HELD, IMPROVED = "held", "improved"
+REGRESSED, UNDECIDED = "regressed", "undecided"
 ERROR, UNPINNED, VANISHED = "error", "unpinned", "vanished"
 DESCRIBED = "described"
 """Of a class of queries that is printed and not gated."""
@@ -56,6 +55,34 @@ class Counts:
 
 
 @final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """What it would take to undo a red without touching the retriever.
+
+    Attributes
+    ----------
+    documents
+        (query, document, rank today) to judge relevant, the most telling first; empty where no judging could.
+    unjudged
+        Results in today's windows that nobody judged.
+    predicted
+        How many of them the relevant share of today's judged results predicts to be relevant.
+    by_ties
+        Queries whose documents of equal score, ordered otherwise, would undo it; empty where they would not.
+    """
+
+    documents: tuple[tuple[str, str, int], ...] = ()
+    unjudged: int = 0
+    predicted: float = 0.0
+    by_ties: tuple[str, ...] = ()
+
+    @property
+    def undecides(self) -> bool:
+        """Whether the red rests on something that nobody knows."""
+        return bool(self.by_ties) or 0 < len(self.documents) <= self.predicted
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Overall:
     """The same measure over every gated query, to stand beside a stratum's."""
@@ -73,8 +100,8 @@ class Verdict:
     Attributes
     ----------
     status
-        ``held``, ``improved``, ``regressed``, ``error``, ``unpinned`` or ``vanished``; ``described`` where
-        nothing is gated.
+        ``held``, ``improved``, ``regressed``, ``undecided``, ``error``, ``unpinned`` or ``vanished``;
+        ``described`` where nothing is gated.
     k
         The measure's cutoff.
     message
@@ -97,6 +124,8 @@ class Verdict:
         Best mean any ranking could get.
     notes
         What else was different: catalog, queries on one side only.
+    flip
+        What it would take to undo a red.
     """
 
     cell: Cell
@@ -120,6 +149,17 @@ class Verdict:
     attainable: float = math.nan
     counts: Counts = field(default_factory=Counts)
     notes: tuple[str, ...] = ()
+    flip: Flip | None = None
+
+    @property
+    def gold_changed(self) -> float:
+        """How much of the difference to the pinned value came from judgments, queries and strata."""
+        return math.nan if self.pinned is None else self.before - self.pinned
+
+    @property
+    def ranking_changed(self) -> float:
+        """How much of the difference to the pinned value came from the rankings: what decides."""
+        return self.after - self.before
 
     @property
     def passes(self) -> bool:
@@ -153,291 +193,3 @@ def status_of(worse: float, tolerance: float, *, counts: bool = True) -> str:
     if worse > tolerance and counts:
         return REGRESSED
     return IMPROVED if worse < 0 else HELD
-
-
-def fault_of(goldset: GoldSet, run: Run) -> str:
-    """Return why a run cannot be judged at all, or an empty string.
-
-    A run that returned nothing for every query, documents that are not in the catalog, or one document
-    twice for one query is a fault of the retriever, not a regression.
-    """
-    gated = goldset.gated_queries
-    if all(query_id not in run or not run[query_id] for query_id in gated):
-        return f"the retriever returned nothing for each of the {len(gated)} queries"
-    try:
-        evaluate(goldset.qrels, run, ["judged@1"])
-    except InputError as error:
-        return str(error)
-    if goldset.catalog is None:
-        return ""
-    known = set(goldset.catalog.index)
-    strange = {doc_id for doc_id in run.doc_ids.tolist() if doc_id not in known}
-    if not strange:
-        return ""
-    places = [
-        f"{query_id!r} returned {listed(map(repr, found), most=3)}"
-        for query_id in run.query_ids
-        if (found := [doc_id for doc_id in run[query_id] if doc_id in strange])
-    ]
-    return (
-        f"{len(strange)} returned ids are not in the catalog of {len(known)} documents: query"
-        f" {listed(places, most=3)}. Index this catalog, or return the catalog's own ids"
-    )
-
-
-def judge(
-    goldset: GoldSet,
-    subject: str,
-    measures: Sequence[Measure],
-    run: Run,
-    pins: Pins,
-    cells: Sequence[Cell],
-    described: Sequence[Cell] = (),
-) -> dict[Cell, Verdict]:
-    """Return the verdict on every cell of one subject.
-
-    Queries are paired by id. Both sides are scored under today's judgments and classed by today's strata.
-
-    Parameters
-    ----------
-    goldset
-        As it is today.
-    subject, measures
-        What is judged.
-    run
-        Today's rankings, without faults (`fault_of`).
-    pins
-        What was pinned.
-    cells
-        The subject's declared and pinned cells.
-    described
-        Cells that are printed and not gated.
-    """
-    evidence = pins.evidence.get(subject, {})
-    gated = goldset.gated_queries
-    paired, notes = _paired(goldset, gated, evidence)
-    now = evaluate(goldset.qrels.select(gated), run.select(gated), measures)
-    then = evaluate(goldset.qrels.select(paired), pinned_run({q: evidence[q] for q in paired}), measures)
-    sides = _Sides(
-        goldset=goldset,
-        run=run,
-        evidence=evidence,
-        now=now,
-        both={measure.name: _both(measure, now, then) for measure in measures},
-        by_name=groups(goldset),
-        notes=notes,
-        threshold=rule_threshold(pins, goldset.alpha),
-    )
-    found = {}
-    for cell in cells:
-        measure = next((m for m in measures if m.name == cell.measure), None)
-        queries = sides.by_name.get(cell.stratum)
-        if measure is None or queries is None:
-            gone = f"measure {cell.measure}" if measure is None else f"stratum {cell.stratum}"
-            found[cell] = Verdict(
-                cell=cell,
-                status=VANISHED,
-                message=f"pinned, but {gone} is no longer part of the gold set",
-                pinned=pins.cells[cell].value,
-            )
-            continue
-        found[cell] = sides.verdict(cell, measure, queries, pins.cells.get(cell))
-    for cell in described:
-        measure = next(m for m in measures if m.name == cell.measure)
-        found[cell] = sides.description(cell, measure, sides.by_name[cell.stratum])
-    return found
-
-
-def must_fallen(
-    goldset: GoldSet, subject: str, measure: Measure, run: Run, pins: Pins
-) -> tuple[QueryChange, ...]:
-    """Return the must-queries whose primary score is worse than the pinned one."""
-    evidence = pins.evidence.get(subject, {})
-    queries = [query_id for query_id in goldset.gated_queries if query_id in goldset.must]
-    paired, _ = _paired(goldset, queries, evidence)
-    if not paired:
-        return ()
-    qrels = goldset.qrels.select(paired)
-    now = evaluate(qrels, run.select(paired), [measure]).values[:, 0].tolist()
-    then = evaluate(qrels, pinned_run({q: evidence[q] for q in paired}), [measure]).values[:, 0].tolist()
-    fallen = {
-        query_id: (before, after)
-        for query_id, before, after in zip(paired, then, now, strict=True)
-        if worse_by(before, after, measure.higher_is_better) > 0
-    }
-    return changes_of(goldset, evidence, run, fallen, measure.level or goldset.qrels.relevance_level)
-
-
-def _paired(
-    goldset: GoldSet, gated: Sequence[str], evidence: Mapping[str, Evidence]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the queries that both sides know, and a note on those that only one side does."""
-    texts = {query_id: text_digest(goldset.text_of(query_id)) for query_id in gated}
-    added = [query_id for query_id in gated if query_id not in evidence]
-    reworded = [q for q in gated if q in evidence and evidence[q].query != texts[q]]
-    removed = sorted(set(evidence) - set(gated))
-    notes = [
-        f"{len(queries)} {what}: {listed(queries)}"
-        for queries, what in (
-            (added, "queries without a pin stay out; --retrieval-pin=new pins them"),
-            (reworded, "queries whose text changed count as new"),
-            (removed, "pinned queries are gated no longer"),
-        )
-        if queries and evidence
-    ]
-    out = {*added, *reworded}
-    return tuple(query_id for query_id in gated if query_id not in out), tuple(notes)
-
-
-def _both(measure: Measure, now: ScoreTable, then: ScoreTable) -> dict[str, tuple[float, float]]:
-    """Return query → (before, after), NaN where undefined, for the paired queries."""
-    after = dict(zip(now.query_ids, now.values[:, now.column(measure)].tolist(), strict=True))
-    before = then.values[:, then.column(measure)].tolist()
-    return {query_id: (was, after[query_id]) for query_id, was in zip(then.query_ids, before, strict=True)}
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Sides:
-    """One subject as it was and as it is, scored alike."""
-
-    goldset: GoldSet
-    run: Run
-    evidence: Mapping[str, Evidence]
-    now: ScoreTable
-    both: Mapping[str, Mapping[str, tuple[float, float]]]
-    by_name: Mapping[str, Sequence[str]]
-    notes: tuple[str, ...]
-    threshold: float
-
-    def verdict(self, cell: Cell, measure: Measure, queries: Sequence[str], pin: Pin | None) -> Verdict:
-        """Return the verdict on one cell."""
-        today = self._today(cell, measure, queries)
-        if pin is None:
-            return replace(today, status=UNPINNED, message="declared, and never pinned")
-        pairs, halves = self._pairs(measure, queries)
-        if not pairs:
-            why = "pinned, but no query has a score on both sides, so nothing can be compared"
-            return replace(today, status=ERROR, message=why, pinned=pin.value, notes=self.notes)
-        return self._compared(today, measure, pin, pairs, halves)
-
-    def description(self, cell: Cell, measure: Measure, queries: Sequence[str]) -> Verdict:
-        """Return the numbers of a class of queries that is not gated."""
-        pairs, _ = self._pairs(measure, queries)
-        before = mean_of(was for was, _ in pairs.values())
-        return replace(self._today(cell, measure, queries), status=DESCRIBED, before=before)
-
-    def _today(self, cell: Cell, measure: Measure, queries: Sequence[str]) -> Verdict:
-        """Return what today's ranking alone says of a cell."""
-        place = {query_id: row for row, query_id in enumerate(self.now.query_ids)}
-        rows = [place[query_id] for query_id in queries]
-        column = self.now.column(measure)
-        counts = self._counts(measure, queries, rows, column)
-        return Verdict(
-            cell=cell,
-            status=UNPINNED,
-            k=measure.k,
-            higher_is_better=measure.higher_is_better,
-            after=mean_of(self.now.values[rows, column].tolist()),
-            n=len(rows) - counts.undefined,
-            attainable=mean_of(self.now.attainable[rows, column].tolist()),
-            counts=counts,
-        )
-
-    def _compared(
-        self,
-        today: Verdict,
-        measure: Measure,
-        pin: Pin,
-        pairs: Mapping[str, tuple[float, float]],
-        halves: tuple[str, ...],
-    ) -> Verdict:
-        before = mean_of(was for was, _ in pairs.values())
-        after = mean_of(now for _, now in pairs.values())
-        sign = 1.0 if measure.higher_is_better else -1.0
-        moved = {q: (was, now) for q, (was, now) in pairs.items() if round(now - was, DECIMALS) != 0}
-        lost = sum(1 for was, now in moved.values() if sign * (now - was) < 0)
-        tolerance = self.goldset.tolerance if pin.tolerance is None else pin.tolerance
-        gains = np.array([sign * (now - was) for was, now in pairs.values()])
-        level = measure.level or self.goldset.qrels.relevance_level
-        ordered = {query_id: moved[query_id] for query_id in worst_first(moved, sign)}
-        worse = worse_by(before, after, measure.higher_is_better)
-        p = sign_flip(gains, alternative="less").p
-        statistical = pin.rule == ESTABLISHED
-        if statistical and smallest_p(len(pairs), "less") >= self.threshold:
-            why = (
-                f"rule = established can never fail here: {len(pairs)} queries give a p of"
-                f" {smallest_p(len(pairs), 'less'):.2g} at the least; the threshold is {self.threshold:.2g};"
-                " add queries, have fewer such pins, or drop the rule"
-            )
-            return replace(today, status=ERROR, message=why, pinned=pin.value, before=before, after=after)
-        counts = not statistical or p < self.threshold
-        fell = f"{today.cell} fell by {worse:.3g}, not established for other queries like these: p {p:.3g}"
-        return replace(
-            today,
-            status=status_of(worse, tolerance, counts=counts),
-            pinned=pin.value,
-            before=before,
-            after=after,
-            n=len(pairs),
-            lost=lost,
-            gained=len(moved) - lost,
-            unchanged=len(pairs) - len(moved),
-            tolerance=tolerance,
-            changes=changes_of(self.goldset, self.evidence, self.run, ordered, level),
-            overall=self._overall(measure),
-            p=p,
-            smallest_p=smallest_p(len(moved), "less"),
-            best=pin.best if pin.judgments == short(self.goldset.digests.judgments) else None,
-            notes=(
-                *self._changed_inputs(pin),
-                *self.notes,
-                *halves,
-                *([fell] if worse > tolerance and not counts else []),
-            ),
-        )
-
-    def _pairs(
-        self, measure: Measure, queries: Sequence[str]
-    ) -> tuple[dict[str, tuple[float, float]], tuple[str, ...]]:
-        """Return query → (before, after) where both are defined, and a note on those where one is not."""
-        of_measure = self.both[measure.name]
-        both = {query_id: of_measure[query_id] for query_id in queries if query_id in of_measure}
-        pairs = {q: (was, now) for q, (was, now) in both.items() if was == was and now == now}
-        halves = [q for q, (was, now) in both.items() if (was == was) != (now == now)]
-        note = f"{len(halves)} queries have a score on one side only and stay out: {listed(halves)}"
-        return pairs, ((note,) if halves else ())
-
-    def _counts(self, measure: Measure, queries: Sequence[str], rows: Sequence[int], column: int) -> Counts:
-        judged = self.now.judged
-        k = measure.k or self.goldset.depth
-        shown = np.minimum(judged.lengths, k)
-        seen = judged.per_query(judged.hit_query[judged.hit_rank <= k])
-        missing = {q for q in queries if q not in self.run or not self.run[q]}
-        tied = set(straddling(self.run, measure.k)) if measure.k is not None else set()
-        return Counts(
-            queries=len(queries),
-            undefined=int(np.isnan(self.now.values[rows, column]).sum()),
-            missing=len(missing),
-            unjudged=int((shown - seen)[rows].sum()),
-            results=int(shown[rows].sum()),
-            tied=sum(1 for query_id in queries if query_id in tied),
-        )
-
-    def _overall(self, measure: Measure) -> Overall | None:
-        pairs, _ = self._pairs(measure, self.by_name[ALL])
-        if not pairs:
-            return None
-        before = mean_of(a for a, _ in pairs.values())
-        return Overall(before, mean_of(b for _, b in pairs.values()), len(pairs))
-
-    def _changed_inputs(self, pin: Pin) -> tuple[str, ...]:
-        notes = []
-        if pin.catalog and pin.catalog != short(self.goldset.digests.catalog):
-            notes.append("input changed: the catalog is not the one this was pinned on")
-        if pin.judgments and pin.judgments != short(self.goldset.digests.judgments):
-            notes.append(
-                "ruler changed: the judgments are not those this was pinned under; both sides are scored"
-                " under today's"
-            )
-        return tuple(notes)

@@ -11,16 +11,8 @@ from pytest_retrieval.errors import RetrievalError, RetrieverError, Unavailable,
 from pytest_retrieval.gate import pin as pins_room
 from pytest_retrieval.gate.cells import Cell, described, groups
 from pytest_retrieval.gate.difference import QueryChange
-from pytest_retrieval.gate.verdict import (
-    ERROR,
-    REGRESSED,
-    UNPINNED,
-    VANISHED,
-    Verdict,
-    fault_of,
-    judge,
-    must_fallen,
-)
+from pytest_retrieval.gate.judging import fault_of, judge, must_fallen
+from pytest_retrieval.gate.verdict import ERROR, REGRESSED, UNPINNED, VANISHED, Verdict
 from pytest_retrieval.model import ALL, Run
 from pytest_retrieval.plugin.items import GateItem, kinds_of
 from pytest_retrieval.plugin.running import as_run
