@@ -29,6 +29,7 @@ ALL = "all"
 """The stratum that holds every query: the only one of a gold set without strata."""
 
 _EMPTY: Mapping[str, Any] = {}
+_UNSCORED = float("nan")
 _TOO_LARGE = 2**53  # beyond it, whole numbers that were read as floats are no longer exact
 
 
@@ -545,35 +546,48 @@ def _ranking(query_id: str, ranking: object) -> tuple[list[str], list[float]]:
             f"ranking of query {query_id!r} is {ranking!r}; allowed are a list of doc ids, a list of"
             " (doc_id, score) pairs or a mapping doc_id → score"
         )
-    pairs: list[tuple[Any, Any]]
+    ids: list[Any]
+    given: list[Any]
     if isinstance(ranking, Mapping):
-        pairs = list(ranking.items())
+        ids, given = list(ranking), list(ranking.values())
     else:
-        pairs = [
-            (entry[0], entry[1]) if isinstance(entry, tuple | list) and len(entry) == 2 else (entry, None)
-            for entry in ranking
-        ]
-    unscored = float("nan")
-    scores: list[float] = []
-    not_numbers: list[str] = []
-    for doc_id, score in pairs:
-        _check_id(doc_id, "doc_id", query_id)
-        if score is None and not isinstance(ranking, Mapping):
-            scores.append(unscored)
-            continue
-        try:
-            value = unscored if isinstance(score, str | bytes) else float(score)
-        except (TypeError, ValueError, OverflowError):
-            value = unscored
-        if value != value:
-            not_numbers.append(f"{doc_id} ({score!r})")
-        scores.append(value)
+        ids = list(ranking)
+        given = [_UNSCORED] * len(ids)
+        if not _are_plain(ids, str):
+            for place, entry in enumerate(ids):
+                if isinstance(entry, tuple | list) and len(entry) == 2:
+                    ids[place] = entry[0]
+                    given[place] = _UNSCORED if entry[1] is None else entry[1]
+    if not _are_plain(ids, str) or "" in ids:
+        for doc_id in ids:
+            _check_id(doc_id, "doc_id", query_id)
+    scores = given if _are_plain(given, float) else [_score(score) for score in given]
+    not_numbers = [
+        f"{doc_id} ({was!r})"
+        for doc_id, was, score in zip(ids, given, scores, strict=True)
+        if score != score and was is not _UNSCORED
+    ]
     if not_numbers:
         raise InputError(
             f"query {query_id!r}: scores that are no numbers: {listed(not_numbers)}; allowed are finite"
             " numbers and infinities"
         )
-    return [doc_id for doc_id, _ in pairs], scores
+    return ids, scores
+
+
+def _are_plain(values: list[Any], kind: type) -> bool:
+    """Return whether every value is exactly of one type; the usual case, told without a look at each."""
+    return set(map(type, values)) <= {kind}
+
+
+def _score(score: Any) -> float:
+    """Return a score as a float, NaN where it is no number."""
+    if isinstance(score, str | bytes):
+        return _UNSCORED
+    try:
+        return float(score)
+    except (TypeError, ValueError, OverflowError):
+        return _UNSCORED
 
 
 def _order_of_mappings(
