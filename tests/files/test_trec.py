@@ -379,6 +379,7 @@ class TestQuickAgreesWithCareful:
         ),
         st.sampled_from([" ", "\t", "  "]),
     )
+    @example(False, [("q", "0", "d", str(2**53))], " ")
     def test_qrels(self, beir, rows, gap):
         if beir:
             gap = "\t"
