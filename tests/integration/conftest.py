@@ -1,4 +1,8 @@
-"""A small project with one gold set, whose rankings a test writes down."""
+"""A small project with one gold set, whose rankings a test writes down.
+
+What a session imports is forgotten after it, so that each would import it again; the large packages that it
+needs are imported here, once. Without that most of each test's time went into importing.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import bm25s  # noqa: F401
+import hypothesis  # noqa: F401
+import numpy  # noqa: F401
+import pandas  # noqa: F401
 import pytest
+import scipy.stats  # noqa: F401
 
 CONFTEST = """
 import json
@@ -123,7 +132,7 @@ class Project:
 
     def run_apart(self, *arguments: str) -> pytest.RunResult:
         """Run pytest in a process of its own."""
-        return self.pytester.runpytest_subprocess(*arguments)
+        return self.pytester.runpytest_subprocess("-p", "no:hypothesispytest", *arguments)
 
     def pin(self, mode: str = "new", *arguments: str) -> pytest.RunResult:
         return self.run(f"--retrieval-pin={mode}", *arguments)
