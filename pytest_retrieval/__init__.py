@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from pytest_retrieval.measures.table import ScoreTable, evaluate
     from pytest_retrieval.model import GoldSet, Qrels, Run
     from pytest_retrieval.retrievers.lexical import BM25
+    from pytest_retrieval.stats.compare import compare
+    from pytest_retrieval.stats.comparison import Comparison
 
 _ROOMS = {
     "assertions": (
@@ -73,12 +75,15 @@ _ROOMS = {
     "measures.table": ("ScoreTable", "evaluate"),
     "model": ("GoldSet", "Qrels", "Run"),
     "retrievers.lexical": ("BM25",),
+    "stats.compare": ("compare",),
+    "stats.comparison": ("Comparison",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __version__ = "0.1.0"
 __all__ = [
     "BM25",
+    "Comparison",
     "DuplicateDocumentError",
     "FileError",
     "GoldSet",
@@ -105,6 +110,7 @@ __all__ = [
     "assert_ndcg",
     "assert_precision",
     "assert_recall",
+    "compare",
     "evaluate",
     "load_goldset",
     "load_qrels",

@@ -22,7 +22,7 @@ from pytest_retrieval.stats.ttest import paired_t_p
 __all__ = ["Comparison", "compare_scores"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """What a comparison of system a with system b found. ``str()`` gives the block that a person reads.
 
@@ -78,6 +78,8 @@ class Comparison:
         Whether all differences are 0.
     strata : tuple of Comparison
         One exploratory comparison per stratum, if asked for.
+    plan_reason : str
+        Why the plan was last locked anew; empty where it never was, or where there is no plan.
     """
 
     name: str
@@ -107,6 +109,15 @@ class Comparison:
     seed: int
     identical: bool
     strata: tuple[Comparison, ...] = ()
+    plan_reason: str = ""
+
+    def __repr__(self) -> str:
+        return (
+            f"<Comparison {self.name or self.measure or 'a over b'!r}: mean difference"
+            f" {format_value(self.mean_difference)}; wins, losses, ties {self.wins}, {self.losses},"
+            f" {self.ties}; p {format_p(self.permutation_p, self.threshold)}; established at"
+            f" {format_threshold(self.threshold)}: {self._established_text()}>"
+        )
 
     def __str__(self) -> str:
         label = self.name or self.measure or "a over b"
@@ -130,6 +141,8 @@ class Comparison:
             lines.append(f"sign patterns sampled: {self.resamples:,}, seed {self.seed}")
         if self.undefined:
             lines.append(f"left out, undefined on a side: {len(self.undefined)} ({listed(self.undefined)})")
+        if self.plan_reason:
+            lines.append(f"plan locked anew: {self.plan_reason}")
         block = [f"{label}, {line}" for line in lines]
         return "\n".join([*block, *(row._row_text() for row in self.strata)])
 
