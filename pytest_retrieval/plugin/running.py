@@ -83,14 +83,19 @@ class Retrievals:
         texts = goldset.queries["query"]
         queries = {str(query_id): str(text) for query_id, text in texts.items()}
         with progress(self._config, f"{goldset.name}: {subject}", len(queries)) as step:
-            return retrieve(
-                retriever,
-                queries,
-                _depth(goldset, subject),
-                name=subject,
-                run_async=self._loop.wait,
-                on_query=step,
-            )
+            try:
+                return retrieve(
+                    retriever,
+                    queries,
+                    _depth(goldset, subject),
+                    name=subject,
+                    run_async=self._loop.wait,
+                    on_query=step,
+                )
+            except pytest.skip.Exception as skipped:  # pytest's way to say what `Unavailable` says
+                raise Unavailable(str(skipped.msg)) from skipped
+            except pytest.fail.Exception as failed:
+                raise RetrieverError(f"{subject} failed: {failed.msg}") from failed
 
 
 def _depth(goldset: GoldSet, subject: str) -> int:
@@ -117,19 +122,29 @@ class Runs(Mapping[str, Run]):
         self._retrievers = retrievers
 
     def __getitem__(self, name: str) -> Run:
-        retrievers = self._retrievers()
+        retrievers = self._asked()
         if name not in retrievers:
             raise KeyError(f"no retriever is named {name!r}; there are {listed(retrievers) or 'none'}")
         return self._retrievals.run(self._goldset, name, retrievers)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._retrievers())
+        return iter(self._asked())
 
     def __len__(self) -> int:
-        return len(self._retrievers())
+        return len(self._asked())
 
     def __contains__(self, name: object) -> bool:
-        return name in self._retrievers()
+        return name in self._asked()
+
+    def _asked(self) -> Mapping[str, object]:
+        """Return what the fixture `retrievers` returned, if that is a mapping."""
+        retrievers = self._retrievers()
+        if isinstance(retrievers, Mapping):
+            return retrievers
+        raise RetrieverError(
+            f"the fixture `retrievers` returned {type(retrievers).__name__}; a mapping name → retriever is"
+            ' needed: {"bm25": BM25(catalog)}'
+        )
 
 
 def as_run(value: Any, name: str) -> Run:

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import pytest
 
-from pytest_retrieval.errors import RetrieverError, SettingsError
+from pytest_retrieval.errors import RetrievalError, RetrieverError, SettingsError, Unavailable, listed
 from pytest_retrieval.plugin import fixtures, markers
 from pytest_retrieval.plugin.goldsets import GoldSets
 from pytest_retrieval.plugin.items import Choice, GateItem
 from pytest_retrieval.plugin.ledger import Ledger, merged
-from pytest_retrieval.plugin.running import Retrievals
+from pytest_retrieval.plugin.running import Retrievals, Runs
 from pytest_retrieval.plugin.settings import Settings, read
 from pytest_retrieval.plugin.state import GATE, PAYLOAD, SESSION
 from pytest_retrieval.plugin.xdist import Sharing, is_worker, shared_folder
+from pytest_retrieval.retrievers.telling import told
 
 if TYPE_CHECKING:
     from pytest_retrieval.gate.cells import Cell
@@ -33,7 +34,7 @@ def start(config: pytest.Config, folders: Sequence[Path]) -> None:
     config.stash[SESSION] = session
     config.pluginmanager.register(fixtures, "retrieval-fixtures")
     config.pluginmanager.register(session, "retrieval-session")
-    if config.pluginmanager.has_plugin("dsession") or config.getoption("numprocesses", None):
+    if config.pluginmanager.has_plugin("xdist"):
         config.pluginmanager.register(Sharing(), "retrieval-sharing")
 
 
@@ -84,23 +85,44 @@ class Session:
         return self._item
 
     def fixture(self, name: str) -> Any:
-        """Return the value of a fixture as the test that runs now sees it."""
-        return self.item._request.getfixturevalue(name)  # type: ignore[attr-defined]
+        """Return the value of a fixture as the test that runs now sees it.
+
+        Raises
+        ------
+        RetrieverError, Unavailable
+            It, or a fixture it needs, failed or skipped.
+        """
+        try:
+            return self.item._request.getfixturevalue(name)  # type: ignore[attr-defined]
+        except pytest.fail.Exception as error:
+            raise RetrieverError(str(error.msg)) from error
+        except pytest.skip.Exception as error:
+            raise Unavailable(str(error.msg)) from error
+        except RetrievalError:
+            raise
+        except Exception as error:
+            raise RetrieverError(f"the fixture `{name}` could not be made: {told(error)}") from error
 
     def run(self, subject: str) -> object:
         """Return what the fixture `runs` holds for a subject.
 
         Raises
         ------
-        RetrieverError
-            A fixture of the project's failed on the way.
+        RetrieverError, Unavailable
+            It holds nothing for it, or a fixture of the project's failed on the way.
         """
-        try:
-            return self.fixture("runs")[subject]
-        except KeyError as error:
-            raise RetrieverError(f"{subject} is declared in goldset.toml, and {error.args[0]}") from error
-        except pytest.fail.Exception as error:
-            raise RetrieverError(str(error.msg)) from error
+        runs = self.fixture("runs")
+        if not isinstance(runs, Mapping):
+            raise RetrieverError(
+                f"the fixture `runs` returned {type(runs).__name__}; a mapping name → Run is needed"
+            )
+        if subject not in runs:
+            fixture = "retrievers" if isinstance(runs, Runs) else "runs"
+            raise RetrieverError(
+                f"{subject} is declared in goldset.toml, and the fixture `{fixture}` has no such name; it has"
+                f" {listed(runs) or 'none'}"
+            )
+        return runs[subject]
 
     def judged(
         self, key: tuple[str, ...], run: Run, judge: Callable[[], Mapping[Cell, Verdict]]
@@ -191,8 +213,13 @@ class Session:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """Fail a test that took the gate and never asked it."""
-        result = yield
+        """Skip a test whose retriever is unavailable; fail one that took the gate and never asked it."""
+        try:
+            result = yield
+        except Unavailable as unavailable:
+            if self.settings.fail_unavailable:
+                raise
+            pytest.skip(f"unavailable: {unavailable.reason}")
         gate = pyfuncitem.stash.get(GATE, None)
         if gate is not None and not gate.checked:
             pytest.fail(
@@ -219,10 +246,13 @@ class Session:
         if payload is not None and not is_worker(self.config):
             self._ledger.add(report.nodeid, payload, payload["selected"])
 
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, exitstatus: int | pytest.ExitCode) -> None:
         """Write the pins, if that was asked for and everything that was selected has reported."""
         self.retrievals.close()
         if is_worker(self.config) or self._ledger.is_empty or not self.settings.pin:
+            return
+        if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            self._ledger.lines.append("pins not written: the session did not come to its end")
             return
         kinds = [kind for kinds in self.config.hook.pytest_retrieval_measures() for kind in kinds or ()]
         self._ledger.pin(self.goldsets, kinds, self.settings.reason)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import traceback
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from pytest_retrieval.errors import InputError, RetrieverError, Unavailable, listed
 from pytest_retrieval.model import Run
+from pytest_retrieval.retrievers.telling import told
 
 __all__ = ["Await", "retrieve"]
 
 Await = Callable[[Awaitable[Any]], Any]
 """Runs an awaitable to its end and returns its result."""
-
-_FRAMES = 3
 
 
 def retrieve(
@@ -75,14 +73,14 @@ def _search(retriever: object, name: str, run_async: Await) -> Callable[..., Any
     """Return the function to ask, making the retriever first where a factory stands for it."""
     if isinstance(retriever, Unavailable):
         raise retriever
-    if callable(retriever) and not hasattr(retriever, "search") and _takes_nothing(retriever):
+    if callable(retriever) and _is_factory(retriever):
         try:
             made = retriever()
             retriever = run_async(made) if inspect.isawaitable(made) else made
         except Unavailable:
             raise
         except Exception as error:
-            raise RetrieverError(f"the factory of {name} raised {_told(error)}") from error
+            raise RetrieverError(f"the factory of {name} raised {told(error)}") from error
         if isinstance(retriever, Unavailable):
             raise retriever
     search: Callable[..., Any] | None = getattr(retriever, "search", None)
@@ -96,8 +94,10 @@ def _search(retriever: object, name: str, run_async: Await) -> Callable[..., Any
     )
 
 
-def _takes_nothing(function: Callable[..., Any]) -> bool:
-    """Return whether a callable can only be called without arguments, which makes it a factory."""
+def _is_factory(function: Callable[..., Any]) -> bool:
+    """Return whether a callable is one that makes a retriever: it can only be called without arguments."""
+    if hasattr(function, "search") and not inspect.isclass(function):
+        return False
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -115,31 +115,52 @@ def _ask(search: Callable[..., Any], name: str, query_id: str, text: str, k: int
         answer = search(text, k)
         if inspect.isawaitable(answer):
             answer = run_async(answer)
+        if isinstance(answer, Mapping):
+            return {part: _as_list(value) for part, value in answer.items()}
+        answer = _as_list(answer)
     except Unavailable:
         raise
     except Exception as error:
-        raise RetrieverError(f"{place} raised {_told(error)}") from error
-    if answer is None or isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
-        raise RetrieverError(
-            f"{place} returned {answer!r}; allowed are ids, (id, score) pairs, a mapping id → score, or a"
-            " mapping stage → ranking"
-        )
-    return answer if isinstance(answer, Mapping | Sequence) else list(answer)
+        raise RetrieverError(f"{place} raised {told(error)}") from error
+    if isinstance(answer, list | tuple):
+        return answer
+    raise RetrieverError(
+        f"{place} returned {answer!r}; allowed are ids, (id, score) pairs, a mapping id → score, or a"
+        " mapping stage → ranking" + _why(answer)
+    )
+
+
+def _as_list(value: Any) -> Any:
+    """Return what can be gone through in order, such as an array, as a list; any other value as it is."""
+    plain = isinstance(value, Mapping | list | tuple | str | bytes | set | frozenset)
+    return value if plain or _is_number(value) or not isinstance(value, Iterable) else list(value)
+
+
+def _is_number(value: object) -> bool:
+    """Return whether a value is one number; an array of one dimension or more is none."""
+    return isinstance(value, int | float) or (hasattr(value, "__float__") and getattr(value, "ndim", 0) == 0)
+
+
+def _why(answer: object) -> str:
+    return "; a set has no order" if isinstance(answer, set | frozenset) else ""
 
 
 def _stages(answer: Any, place: str) -> dict[str, Any]:
     """Return the stages of a staged answer, in their order; empty where it is a plain ranking."""
     if not isinstance(answer, Mapping) or not answer:
         return {}
-    numbers = [isinstance(value, int | float) or hasattr(value, "__float__") for value in answer.values()]
+    numbers = [_is_number(value) for value in answer.values()]
     if all(numbers):
         return {}
     if any(numbers):
         raise RetrieverError(f"{place} returned a mapping that mixes scores and stages: {listed(answer)}")
-    return {
-        str(stage): ranking if isinstance(ranking, Mapping | Sequence) else list(ranking)
-        for stage, ranking in answer.items()
-    }
+    for stage, ranking in answer.items():
+        if not isinstance(ranking, Mapping | list | tuple):
+            raise RetrieverError(
+                f"{place} returned {ranking!r} as stage {stage!r}; allowed are ids, (id, score) pairs or a"
+                " mapping id → score" + _why(ranking)
+            )
+    return {str(stage): ranking for stage, ranking in answer.items()}
 
 
 def _cut(query_id: str, ranking: Any, k: int) -> Any:
@@ -147,12 +168,3 @@ def _cut(query_id: str, ranking: Any, k: int) -> Any:
     if isinstance(ranking, Mapping):
         ranking = Run({query_id: ranking}).scored(query_id)
     return ranking[:k]
-
-
-def _told(error: BaseException) -> str:
-    """Return an exception in one line with the places in the project's code that led to it."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename != __file__][-_FRAMES:]
-    places = " ← ".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in reversed(own))
-    text = f"{type(error).__name__}: {error}"
-    return f"{text}\n  at {places}" if places else text
