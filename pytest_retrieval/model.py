@@ -203,6 +203,13 @@ class Qrels(Mapping[str, "dict[str, int]"]):
         """Return the relevant documents of one query with their grades."""
         return {doc: grade for doc, grade in self[query_id].items() if grade >= self.relevance_level}
 
+    def groups_of(self, query_id: str) -> dict[str, str]:
+        """Return document → group of one query; empty where no groups are named."""
+        if self.groups is None:
+            return {}
+        rows = _rows(self._place[query_id], self.starts)
+        return dict(zip(self.doc_ids[rows].tolist(), self.groups[rows].tolist(), strict=True))
+
     def select(self, query_ids: Iterable[str]) -> Qrels:
         """Return the judgments of some queries, each once, in the order given.
 

@@ -26,7 +26,9 @@ _HEADER = (
     "Written by pytest --retrieval-pin: subject, stratum, measure. Only `tolerance` and `rule` are edited by",
     "hand. Every value is the mean of the evidence in pins/.",
 )
-_WRITTEN = ("value", "n", "best", "judgments", "catalog", "reason", "owner")
+_WRITTEN = (
+    "value", "n", "best", "level", "judgments", "catalog", "document_ids", "documents", "reason", "owner",
+)  # fmt: skip
 _EDITED: Mapping[str, type | tuple[type, ...]] = {"tolerance": (int, float), "rule": str}
 _RULES = ("any", "established")
 _CONFLICT = re.compile(r"^(<<<<<<<|=======|>>>>>>>)")
@@ -158,6 +160,9 @@ def _pin(cell: Cell, table: object, path: Path, problems: list[Problem]) -> Pin 
     for key in ("value", "n", "best"):
         if not _is_number(table.get(key)):
             problems.append(Problem(f"{place}: {key} is {table.get(key)!r}; a number is needed", str(path)))
+    for key in ("level", "documents"):
+        if key in table and not (_is_number(table[key]) and table[key] == int(table[key])):
+            problems.append(Problem(f"{place}: {key} is {table[key]!r}; a whole number is needed", str(path)))
     tolerance, rule = table.get("tolerance"), table.get("rule")
     if tolerance is not None and not (_is_number(tolerance) and tolerance >= 0):
         problems.append(
@@ -172,8 +177,11 @@ def _pin(cell: Cell, table: object, path: Path, problems: list[Problem]) -> Pin 
         value=float(table["value"]),
         n=int(table["n"]),
         best=float(table["best"]),
+        level=table.get("level"),
         judgments=str(table.get("judgments", "")),
         catalog=str(table.get("catalog", "")),
+        document_ids=str(table.get("document_ids", "")),
+        documents=table.get("documents"),
         reason=str(table.get("reason", "")),
         owner=str(table.get("owner", "")),
         tolerance=None if tolerance is None else float(tolerance),
@@ -238,7 +246,7 @@ def _toml(path: Path, pins: Pins) -> TOMLDocument:
             table = tomlkit.table()
         for key in _WRITTEN:
             value = getattr(pin, key)
-            if value != "":
+            if value not in ("", None):
                 table[key] = value
             elif key in table:
                 del table[key]

@@ -19,12 +19,15 @@ from pytest_retrieval.gate.pin import (
     pinned_run,
     rule_threshold,
     short,
-    text_digest,
 )
+from pytest_retrieval.gate.ruler import input_notes, pairing, ruler_notes
+from pytest_retrieval.gate.undecided import flip_of, mean_judged
 from pytest_retrieval.gate.verdict import (
     DECIMALS,
     DESCRIBED,
     ERROR,
+    REGRESSED,
+    UNDECIDED,
     UNPINNED,
     VANISHED,
     Counts,
@@ -102,7 +105,8 @@ def judge(
     """
     evidence = pins.evidence.get(subject, {})
     gated = goldset.gated_queries
-    paired, notes = _paired(goldset, gated, evidence)
+    meeting = pairing(goldset, evidence)
+    paired = meeting.paired
     now = evaluate(goldset.qrels.select(gated), run.select(gated), measures)
     then = evaluate(goldset.qrels.select(paired), pinned_run({q: evidence[q] for q in paired}), measures)
     sides = _Sides(
@@ -112,7 +116,7 @@ def judge(
         now=now,
         both={measure.name: _both(measure, now, then) for measure in measures},
         by_name=groups(goldset),
-        notes=notes,
+        notes=meeting.notes if evidence else (),
         threshold=rule_threshold(pins, goldset.alpha),
     )
     found = {}
@@ -140,8 +144,7 @@ def must_fallen(
 ) -> tuple[QueryChange, ...]:
     """Return the must-queries whose primary score is worse than the pinned one."""
     evidence = pins.evidence.get(subject, {})
-    queries = [query_id for query_id in goldset.gated_queries if query_id in goldset.must]
-    paired, _ = _paired(goldset, queries, evidence)
+    paired = [query_id for query_id in pairing(goldset, evidence).paired if query_id in goldset.must]
     if not paired:
         return ()
     qrels = goldset.qrels.select(paired)
@@ -153,27 +156,6 @@ def must_fallen(
         if worse_by(before, after, measure.higher_is_better) > 0
     }
     return changes_of(goldset, evidence, run, fallen, measure.level or goldset.qrels.relevance_level)
-
-
-def _paired(
-    goldset: GoldSet, gated: Sequence[str], evidence: Mapping[str, Evidence]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the queries that both sides know, and a note on those that only one side does."""
-    texts = {query_id: text_digest(goldset.text_of(query_id)) for query_id in gated}
-    added = [query_id for query_id in gated if query_id not in evidence]
-    reworded = [q for q in gated if q in evidence and evidence[q].query != texts[q]]
-    removed = sorted(set(evidence) - set(gated))
-    notes = [
-        f"{len(queries)} {what}: {listed(queries)}"
-        for queries, what in (
-            (added, "queries without a pin stay out; --retrieval-pin=new pins them"),
-            (reworded, "queries whose text changed count as new"),
-            (removed, "pinned queries are gated no longer"),
-        )
-        if queries and evidence
-    ]
-    out = {*added, *reworded}
-    return tuple(query_id for query_id in gated if query_id not in out), tuple(notes)
 
 
 def _both(measure: Measure, now: ScoreTable, then: ScoreTable) -> dict[str, tuple[float, float]]:
@@ -196,6 +178,21 @@ class _Sides:
     by_name: Mapping[str, Sequence[str]]
     notes: tuple[str, ...]
     threshold: float
+
+    @property
+    def paired(self) -> dict[str, Evidence]:
+        """The evidence of the queries that both sides know."""
+        return {query_id: self.evidence[query_id] for query_id in next(iter(self.both.values()))}
+
+    def _too_little_judged(self, measure: Measure, pairs: Mapping[str, tuple[float, float]]) -> str:
+        """Return why too few results are judged for any verdict, or an empty string."""
+        least = self.goldset.min_judged
+        if least is None:
+            return ""
+        share = mean_judged(self.goldset, measure, self.run, list(pairs))
+        if share >= least:
+            return ""
+        return f"mean judged@{measure.k or self.goldset.depth} is {share:.3f}, below min_judged = {least:g}"
 
     def verdict(self, cell: Cell, measure: Measure, queries: Sequence[str], pin: Pin | None) -> Verdict:
         """Return the verdict on one cell."""
@@ -260,9 +257,20 @@ class _Sides:
             return replace(today, status=ERROR, message=why, pinned=pin.value, before=before, after=after)
         counts = not statistical or p < self.threshold
         fell = f"{today.cell} fell by {worse:.3g}, not established for other queries like these: p {p:.3g}"
+        status, flip, why = (
+            status_of(worse, tolerance, counts=counts),
+            None,
+            self._too_little_judged(measure, pairs),
+        )
+        if status == REGRESSED:
+            flip = flip_of(self.goldset, measure, self.evidence, self.run, pairs, tolerance)
+        if why or (flip is not None and flip.undecides):
+            status = UNDECIDED
         return replace(
             today,
-            status=status_of(worse, tolerance, counts=counts),
+            status=status,
+            message=why,
+            flip=flip,
             pinned=pin.value,
             before=before,
             after=after,
@@ -277,7 +285,8 @@ class _Sides:
             smallest_p=smallest_p(len(moved), "less"),
             best=pin.best if pin.judgments == short(self.goldset.digests.judgments) else None,
             notes=(
-                *self._changed_inputs(pin),
+                *ruler_notes(self.goldset, pin, self.paired, list(pairs), today.cell.stratum),
+                *input_notes(self.goldset, pin, self.evidence),
                 *self.notes,
                 *halves,
                 *([fell] if worse > tolerance and not counts else []),
@@ -317,14 +326,3 @@ class _Sides:
             return None
         before = mean_of(a for a, _ in pairs.values())
         return Overall(before, mean_of(b for _, b in pairs.values()), len(pairs))
-
-    def _changed_inputs(self, pin: Pin) -> tuple[str, ...]:
-        notes = []
-        if pin.catalog and pin.catalog != short(self.goldset.digests.catalog):
-            notes.append("input changed: the catalog is not the one this was pinned on")
-        if pin.judgments and pin.judgments != short(self.goldset.digests.judgments):
-            notes.append(
-                "ruler changed: the judgments are not those this was pinned under; both sides are scored"
-                " under today's"
-            )
-        return tuple(notes)

@@ -9,7 +9,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from pytest_retrieval.errors import InputError, listed
 from pytest_retrieval.gate.cells import SLICE, Cell, groups
@@ -17,6 +17,9 @@ from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.ranking import ranks_of
 from pytest_retrieval.measures.table import evaluate, mean_of
 from pytest_retrieval.model import ALL, GoldSet, Qrels, Run
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "CellChange",
@@ -53,8 +56,13 @@ class Pin:
         Queries it is the mean of.
     best
         Best value ever pinned under the same judgments.
-    judgments, catalog
-        First characters of the digests that it was pinned under.
+    level
+        Relevance level that it was pinned under.
+    judgments, catalog, document_ids
+        First characters of the digests that it was pinned under: of the judgments, of the catalog, and of
+        which documents the catalog lists.
+    documents
+        How many documents the catalog listed.
     reason
         Why it was last lowered.
     owner
@@ -66,8 +74,11 @@ class Pin:
     value: float
     n: int
     best: float
+    level: int | None = None
     judgments: str = ""
     catalog: str = ""
+    document_ids: str = ""
+    documents: int | None = None
     reason: str = ""
     owner: str = ""
     tolerance: float | None = None
@@ -193,6 +204,13 @@ def short(digest: str) -> str:
     return digest[:12]
 
 
+def document_ids(catalog: pd.DataFrame | None) -> str:
+    """Return a short digest of which documents a catalog lists, whatever they say."""
+    if catalog is None:
+        return ""
+    return short(hashlib.sha256("\n".join(sorted(catalog.index)).encode()).hexdigest())
+
+
 def kept_depth(measures: Iterable[Measure], depth: int) -> int:
     """Return how many documents of a ranking the evidence keeps."""
     cutoffs = [measure.k for measure in measures]
@@ -239,7 +257,7 @@ def refreshed(
             old,
             stratum=strata.get(query_id, ALL),
             slices=slices.get(query_id, ()),
-            grades=_grades_used(qrels, old),
+            grades=grades_used(qrels, old),
             scores={
                 name: None if math.isnan(score) else score for name, score in zip(names, scores, strict=True)
             },
@@ -247,7 +265,7 @@ def refreshed(
     return fresh
 
 
-def _grades_used(qrels: Qrels, evidence: Evidence) -> dict[str, int]:
+def grades_used(qrels: Qrels, evidence: Evidence) -> dict[str, int]:
     """Return the grades of what the ranking held and of everything there was to find."""
     held = {*evidence.ranking, *evidence.ranks}
     return {doc: grade for doc, grade in sorted(qrels[evidence.query_id].items()) if grade > 0 or doc in held}
@@ -408,15 +426,14 @@ def _pin(
     reason: str,
 ) -> Pin:
     judgments = short(goldset.digests.judgments)
+    level = goldset.qrels.relevance_level
+    catalog: dict[str, Any] = {
+        "catalog": short(goldset.digests.catalog),
+        "document_ids": document_ids(goldset.catalog),
+        "documents": None if goldset.catalog is None else len(goldset.catalog),
+    }
     if before is None:
-        return Pin(
-            value=value,
-            n=n,
-            best=value,
-            judgments=judgments,
-            catalog=short(goldset.digests.catalog),
-            owner=owner,
-        )
+        return Pin(value=value, n=n, best=value, level=level, judgments=judgments, owner=owner, **catalog)
     better = max if measure.higher_is_better else min
     fell = value < before.value if measure.higher_is_better else value > before.value
     return replace(
@@ -424,8 +441,9 @@ def _pin(
         value=value,
         n=n,
         best=better(before.best, value) if before.judgments == judgments else value,
+        level=level,
         judgments=judgments,
-        catalog=short(goldset.digests.catalog) if touched else before.catalog,
+        **(catalog if touched else {}),
         reason=reason if touched and fell and reason else before.reason,
         owner=owner or before.owner,
     )

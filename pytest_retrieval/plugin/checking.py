@@ -12,7 +12,8 @@ from pytest_retrieval.gate import pin as pins_room
 from pytest_retrieval.gate.cells import Cell, described, groups
 from pytest_retrieval.gate.difference import QueryChange
 from pytest_retrieval.gate.judging import fault_of, judge, must_fallen
-from pytest_retrieval.gate.verdict import ERROR, REGRESSED, UNPINNED, VANISHED, Verdict
+from pytest_retrieval.gate.ruler import counted
+from pytest_retrieval.gate.verdict import ERROR, REGRESSED, UNDECIDED, UNPINNED, VANISHED, Verdict
 from pytest_retrieval.model import ALL, Run
 from pytest_retrieval.plugin.items import GateItem, kinds_of
 from pytest_retrieval.plugin.running import as_run
@@ -145,7 +146,7 @@ class Gate:
         mode = self._session.settings.pin
         if not mode or verdict.status == ERROR:
             return False
-        if verdict.status == REGRESSED:
+        if verdict.status in (REGRESSED, UNDECIDED):
             return mode == PIN_ALL
         if verdict.status == UNPINNED:
             self._check_depth(verdict.cell)
@@ -213,7 +214,7 @@ class Gate:
         pins = self._session.goldsets.pins(self._item.goldset)
         fallen = must_fallen(goldset, cell.subject, measures[0], run, pins)
         members = set(groups(goldset)[cell.stratum])
-        return all(v.status != REGRESSED for v in of_stratum) and not any(
+        return all(v.status not in (REGRESSED, UNDECIDED) for v in of_stratum) and not any(
             q.query_id in members for q in fallen
         )
 
@@ -296,7 +297,8 @@ class Gate:
         if not removed:
             return []
         return [
-            f"{len(removed)} pinned queries of {subject} are gated no longer: {listed(removed)}\n"
+            f"{counted(len(removed), 'pinned query', 'pinned queries')} of {subject}"
+            f" {'is' if len(removed) == 1 else 'are'} gated no longer: {listed(removed)}\n"
             "if they are meant to go:  pytest --retrieval-pin=new  (then review and commit the pins)"
         ]
 

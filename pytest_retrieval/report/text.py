@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pytest_retrieval.errors import listed
 from pytest_retrieval.gate.cells import SLICE
 from pytest_retrieval.gate.difference import NOT_FOUND, Move, QueryChange
+from pytest_retrieval.gate.ruler import counted
 from pytest_retrieval.gate.verdict import (
     DESCRIBED,
     ERROR,
     HELD,
     REGRESSED,
+    UNDECIDED,
     UNPINNED,
     VANISHED,
     Verdict,
@@ -86,8 +88,9 @@ def failure(
         Whether to show the texts of queries.
     """
     lines = [f"{goldset}: {verdict.cell} is {verdict.status}"]
-    if verdict.status == REGRESSED:
+    if verdict.status in (REGRESSED, UNDECIDED):
         lines += _fell(verdict)
+        lines += _undecided(verdict)
         lines += _queries(verdict, depth, grades or {}, details, show_text)
         lines += _evidence(verdict)
     else:
@@ -111,9 +114,10 @@ def _fell(verdict: Verdict) -> list[str]:
         f" over {verdict.n} queries: {verdict.lost} lost, {verdict.gained} gained,"
         f" {verdict.unchanged} unchanged"
     ]
-    if pinned != before:
+    if pinned != before and verdict.pinned is not None:
         lines.append(
-            f"  pinned as {pinned}; under today's judgments and strata the pinned rankings are worth {before}"
+            f"  pinned as {pinned}: {verdict.gold_changed:+.3g} by changed judgments, queries or strata, then"
+            f" {verdict.ranking_changed:+.3g} by the ranking, which alone decides"
         )
     overall = verdict.overall
     if overall is not None and verdict.cell.stratum != "all":
@@ -143,6 +147,27 @@ def _queries(
         if len(shown) < len(changes):
             lines.append(f"  … and {len(changes) - len(shown)} more: --retrieval-details shows them")
     return lines
+
+
+def _undecided(verdict: Verdict) -> list[str]:
+    """Return what nobody knows and what it would take to know it; of a plain red, how far it is from that."""
+    flip = verdict.flip
+    lines = [f"  {verdict.message}"] if verdict.message else []
+    if flip is None:
+        return lines
+    if flip.by_ties:
+        lines.append(
+            "  documents of equal score stand on both sides of the cutoff; another tie rule would undo this"
+            f" for {listed(flip.by_ties)}"
+        )
+    if not flip.documents:
+        return lines
+    needed = f"judging {counted(len(flip.documents), 'result', 'results')} relevant would undo this"
+    known = f"of {flip.unjudged} unjudged, {flip.predicted:.1f} are predicted to be relevant"
+    if len(flip.documents) > flip.predicted:
+        return [*lines, f"  {needed}; {known}: too few to leave it open"]
+    lines += ["", f"nobody knows: {needed}; {known}. Judge first:"]
+    return [*lines, *(f"  {query_id} {doc_id} (rank {rank})" for query_id, doc_id, rank in flip.documents)]
 
 
 def _worse(verdict: Verdict, change: QueryChange) -> bool:
@@ -193,7 +218,7 @@ def _p(p: float) -> str:
 
 
 def _mend(verdict: Verdict, reproduce: str) -> list[str]:
-    if verdict.status == REGRESSED:
+    if verdict.status in (REGRESSED, UNDECIDED):
         return [
             "if the loss is meant:  pytest "
             + quoted(reproduce)
@@ -225,7 +250,7 @@ def _counted(rows: Sequence[CellRow]) -> list[str]:
     """Return how many cells there are of each verdict."""
     gated = [row.status for row in rows if row.status != DESCRIBED]
     counts = ", ".join(f"{gated.count(status)} {status}" for status in sorted(set(gated)))
-    return ["", f"{len(gated)} cells: {counts}"] if gated else []
+    return ["", f"{counted(len(gated), 'cell', 'cells')}: {counts}"] if gated else []
 
 
 def _grid(rows: Sequence[CellRow]) -> list[str]:

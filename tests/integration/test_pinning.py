@@ -144,7 +144,7 @@ DOCUMENTS_AND_MORE = "xyzghijklmnopqrstuvwABCDEFGHIJKLMNabcdef"
     [
         (["--retrieval-pin=some"], "*--retrieval-pin=some: allowed are new, raise, all*"),
         (["--retrieval-pin=all"], "*say why with --retrieval-reason*"),
-        (["--retrieval-reason=x"], "*give --retrieval-pin too*"),
+        (["--retrieval-reason=x"], "*give --retrieval-pin or --retrieval-lock too*"),
         (["--retrieval-pin=new", "--collect-only"], "*does not go with --collect-only*"),
     ],
 )

@@ -93,7 +93,7 @@ def test_a_new_stratum_fails_until_it_is_pinned(pinned):
     result.stdout.fnmatch_lines(
         ["store: 1 of 4 cells have no pin yet: *sofas", "store: bm25 · recall@2 · sofas is unpinned"]
     )
-    result.stdout.fnmatch_lines(["note: 1 queries without a pin stay out; *: n1"])
+    result.stdout.fnmatch_lines(["note: 1 query added and not pinned yet; *: n1"])
 
 
 def test_a_must_query_fails_the_gold_set_even_where_its_cell_holds(project):
@@ -128,14 +128,14 @@ def test_a_changed_judgment_is_not_read_as_worse_search(pinned):
     pinned.write_goldset(gold=dict(GOLD, w3={"e": 2}))
     result = pinned.run()
     result.assert_outcomes(passed=4)
-    result.stdout.fnmatch_lines(["note: ruler changed: *"])
+    result.stdout.fnmatch_lines(["note: ruler changed: 2 judgments: w3 e unjudged → exact, w3 f exact → unjudged"])
 
 
 def test_a_changed_catalog_is_named_and_does_not_decide(pinned):
     pinned.write_goldset(documents=DOCUMENTS + "q")
     result = pinned.run()
     result.assert_outcomes(passed=4)
-    result.stdout.fnmatch_lines(["note: input changed: the catalog *"])
+    result.stdout.fnmatch_lines(["note: input changed: documents were added * 9 → 10 documents"])
 
 
 def test_stages_say_which_held_a_lost_document_last(project):

@@ -1,0 +1,196 @@
+"""Undecided: a red that something nobody knows could undo.
+
+Two things are not known: how unjudged results would be judged, and how documents of equal score would be
+ordered by another tie rule. The smallest set of judgments that would undo a red is searched greedily, the
+most telling document first, query by query.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from pytest_retrieval.gate.pin import Evidence
+from pytest_retrieval.gate.verdict import Flip, worse_by
+from pytest_retrieval.measures.notation import Measure
+from pytest_retrieval.measures.ranking import ranks_of, tied_at
+from pytest_retrieval.measures.table import evaluate, mean_of
+from pytest_retrieval.model import GoldSet, Qrels, Run
+
+__all__ = ["flip_of"]
+
+MOST = 25
+"""Judgments beyond which the search for the smallest set ends."""
+
+
+def flip_of(
+    goldset: GoldSet,
+    measure: Measure,
+    evidence: Mapping[str, Evidence],
+    run: Run,
+    pairs: Mapping[str, tuple[float, float]],
+    tolerance: float,
+) -> Flip:
+    """Return what it would take to undo a red.
+
+    Parameters
+    ----------
+    goldset, measure
+        Of the cell.
+    evidence, run
+        The rankings as pinned and as they are.
+    pairs
+        Query → (before, after), of the cell's paired queries.
+    tolerance
+        Largest fall that is held.
+    """
+    by_ties = _undone_by_ties(goldset, measure, run, pairs, tolerance)
+    window = measure.k or goldset.depth
+    unjudged, share = _unjudged(goldset, measure, run, pairs, window)
+    count = sum(len(documents) for documents in unjudged.values())
+    if goldset.unjudged != "unknown" or not count:
+        return Flip(by_ties=by_ties)
+    search = _Search(goldset, measure, evidence, run, unjudged)
+    return Flip(
+        documents=search.smallest(pairs, tolerance),
+        unjudged=count,
+        predicted=share * count,
+        by_ties=by_ties,
+    )
+
+
+def mean_judged(goldset: GoldSet, measure: Measure, run: Run, queries: Sequence[str]) -> float:
+    """Return mean judged@k over some queries, at the measure's cutoff or the gold set's depth."""
+    table = evaluate(
+        goldset.qrels.select(queries), run.select(queries), [f"judged@{measure.k or goldset.depth}"]
+    )
+    return mean_of(table.values[:, 0].tolist())
+
+
+def _level(goldset: GoldSet, measure: Measure) -> int:
+    return measure.level or goldset.qrels.relevance_level
+
+
+def _unjudged(
+    goldset: GoldSet, measure: Measure, run: Run, queries: Mapping[str, object], window: int
+) -> tuple[dict[str, list[str]], float]:
+    """Return query → unjudged documents in its window, and the relevant share of the judged ones."""
+    unjudged: dict[str, list[str]] = {}
+    relevant = judged = 0
+    for query_id in queries:
+        grades = goldset.qrels[query_id]
+        shown = run.get(query_id, ())[:window]
+        found = [doc_id for doc_id in shown if doc_id not in grades]
+        judged += len(shown) - len(found)
+        relevant += sum(grades.get(doc_id, 0) >= _level(goldset, measure) for doc_id in shown)
+        if found:
+            unjudged[query_id] = found
+    return unjudged, relevant / judged if judged else 0.0
+
+
+def _undone_by_ties(
+    goldset: GoldSet,
+    measure: Measure,
+    run: Run,
+    pairs: Mapping[str, tuple[float, float]],
+    tolerance: float,
+) -> tuple[str, ...]:
+    """Return the queries whose ties at the cutoff, ordered the other way, would undo the red."""
+    if measure.k is None:
+        return ()
+    reordered = {
+        query_id: _relevant_first(run[query_id], group, goldset.qrels[query_id])
+        for query_id in pairs
+        if query_id in run and (group := set(tied_at(run, query_id, measure.k)))
+    }
+    if not reordered:
+        return ()
+    table = evaluate(goldset.qrels.select(reordered), Run(reordered), [measure])
+    best = dict(zip(table.query_ids, table.values[:, 0].tolist(), strict=True))
+    before = mean_of(was for was, _ in pairs.values())
+    after = mean_of(best.get(query_id, now) for query_id, (_, now) in pairs.items())
+    if worse_by(before, after, measure.higher_is_better) > tolerance:
+        return ()
+    return tuple(query_id for query_id, score in best.items() if score != pairs[query_id][1])
+
+
+def _relevant_first(ranking: Sequence[str], group: set[str], grades: Mapping[str, int]) -> list[str]:
+    """Return a ranking in which the best-judged documents of a tied group come first within its places."""
+    places = [place for place, doc_id in enumerate(ranking) if doc_id in group]
+    chosen = sorted((ranking[place] for place in places), key=lambda doc_id: -grades.get(doc_id, 0))
+    ordered = list(ranking)
+    for place, doc_id in zip(places, chosen, strict=True):
+        ordered[place] = doc_id
+    return ordered
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The greedy search for the fewest documents to judge."""
+
+    goldset: GoldSet
+    measure: Measure
+    evidence: Mapping[str, Evidence]
+    run: Run
+    unjudged: Mapping[str, Sequence[str]]
+
+    def smallest(
+        self, pairs: Mapping[str, tuple[float, float]], tolerance: float
+    ) -> tuple[tuple[str, str, int], ...]:
+        """Return the documents to judge relevant, most telling first; empty where they would not do."""
+        sign = 1.0 if self.measure.higher_is_better else -1.0
+        gain = {query_id: sign * (now - was) for query_id, (was, now) in pairs.items()}
+        chosen: dict[str, list[str]] = {}
+        found: list[tuple[str, str, int]] = []
+        next_best = self._best(list(self.unjudged), chosen, sign)
+        while -round(math.fsum(gain.values()) / len(gain), 12) > tolerance:
+            best = max(next_best, key=lambda query: (next_best[query][1] - gain[query], query), default=None)
+            if best is None or next_best[best][1] <= gain[best] or len(found) == MOST:
+                return ()
+            doc_id, gain[best] = next_best.pop(best)
+            chosen.setdefault(best, []).append(doc_id)
+            found.append((best, doc_id, ranks_of(self.run[best])[doc_id]))
+            next_best |= self._best([best], chosen, sign)
+        return tuple(found)
+
+    def _best(
+        self, queries: Sequence[str], chosen: Mapping[str, Sequence[str]], sign: float
+    ) -> dict[str, tuple[str, float]]:
+        """Return query → the next document to judge, and the query's difference if it were relevant."""
+        trials = [
+            (query_id, doc_id)
+            for query_id in queries
+            for doc_id in self.unjudged[query_id]
+            if doc_id not in chosen.get(query_id, ())
+        ]
+        if not trials:
+            return {}
+        level = _level(self.goldset, self.measure)
+        names = [str(number) for number in range(len(trials))]
+        qrels = Qrels(
+            {
+                name: {
+                    **self.goldset.qrels[query_id],
+                    **dict.fromkeys([*chosen.get(query_id, ()), doc_id], level),
+                }
+                for name, (query_id, doc_id) in zip(names, trials, strict=True)
+            },
+            self.goldset.qrels.relevance_level,
+            groups=None
+            if self.goldset.qrels.groups is None
+            else {n: self.goldset.qrels.groups_of(q) for n, (q, _) in zip(names, trials, strict=True)},
+        )
+        before = {n: self.evidence[q].ranking for n, (q, _) in zip(names, trials, strict=True)}
+        after = {n: self.run[q] for n, (q, _) in zip(names, trials, strict=True)}
+        was = evaluate(qrels, Run(before), [self.measure]).values[:, 0]
+        now = evaluate(qrels, Run(after), [self.measure]).values[:, 0]
+        best: dict[str, tuple[str, float]] = {}
+        for (query_id, doc_id), difference in zip(trials, (sign * (now - was)).tolist(), strict=True):
+            if not np.isnan(difference) and (query_id not in best or difference > best[query_id][1]):
+                best[query_id] = (doc_id, difference)
+        return best
