@@ -32,7 +32,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         " --retrieval-reason",
     )
     group.addoption(
-        "--retrieval-reason", metavar="TEXT", default="", help="why a pin is lowered; stored with it"
+        "--retrieval-lock",
+        action="store_true",
+        help="lock the planned comparisons found, without running them; a later change needs"
+        " --retrieval-reason",
+    )
+    group.addoption(
+        "--retrieval-reason",
+        metavar="TEXT",
+        default="",
+        help="why a pin is lowered or a locked plan changed; stored with it",
     )
     group.addoption(
         "--retrieval-details", action="store_true", help="show every changed query, not the worst ten"
@@ -56,11 +65,16 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker always, and the rest of the plugin where there are gold sets."""
+    """Register the markers always, and the rest of the plugin where there are gold sets."""
     config.addinivalue_line(
         "markers",
         "goldset(*names, subjects=None): gold sets, and subjects of theirs, that a test uses; given on a"
         " test, class or module",
+    )
+    config.addinivalue_line(
+        "markers",
+        "planned_comparison(name, split='test'): the test makes this one comparison, locked in plan.toml"
+        " before its result was looked at",
     )
     folders = goldset_folders(config)
     if folders or asked_for(config):
@@ -72,7 +86,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def asked_for(config: pytest.Config) -> bool:
     """Return whether the project says that it uses the plugin, gold sets or not."""
     return list(config.getini("retrieval_goldsets")) != DEFAULT_FOLDERS or bool(
-        config.getini("retrieval_goldset") or config.getoption("--retrieval-pin")
+        config.getini("retrieval_goldset")
+        or config.getoption("--retrieval-pin")
+        or config.getoption("--retrieval-lock")
     )
 
 

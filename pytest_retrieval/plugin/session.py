@@ -14,6 +14,7 @@ from pytest_retrieval.plugin import fixtures, markers
 from pytest_retrieval.plugin.goldsets import GoldSets
 from pytest_retrieval.plugin.items import Choice, GateItem
 from pytest_retrieval.plugin.ledger import Ledger, merged
+from pytest_retrieval.plugin.planning import Planning
 from pytest_retrieval.plugin.running import Retrievals, Runs
 from pytest_retrieval.plugin.settings import Settings, read
 from pytest_retrieval.plugin.state import GATE, PAYLOAD, SESSION
@@ -34,6 +35,7 @@ def start(config: pytest.Config, folders: Sequence[Path]) -> None:
     config.stash[SESSION] = session
     config.pluginmanager.register(fixtures, "retrieval-fixtures")
     config.pluginmanager.register(session, "retrieval-session")
+    config.pluginmanager.register(Planning(session, _gate_cell), "retrieval-planning")
     if config.pluginmanager.has_plugin("xdist"):
         config.pluginmanager.register(Sharing(), "retrieval-sharing")
 
@@ -271,3 +273,9 @@ def _gate_item(item: pytest.Item) -> GateItem | None:
     callspec = getattr(item, "callspec", None)
     gated = callspec.params.get("gate") if callspec is not None else None
     return gated if isinstance(gated, GateItem) else None
+
+
+def _gate_cell(item: pytest.Item) -> tuple[str, str] | None:
+    """Return the gold set and the words for the cell of a gate item, None for any other test."""
+    gated = _gate_item(item)
+    return (gated.goldset, str(gated.cell)) if gated is not None and gated.cell is not None else None

@@ -32,8 +32,10 @@ class Settings:
         Gold set of tests that name none; empty for the only one there is.
     pin
         ``""``, ``"new"``, ``"raise"`` or ``"all"``.
+    lock
+        Whether planned comparisons are locked instead of run.
     reason
-        Why a pin is lowered.
+        Why a pin is lowered, or a locked plan changed.
     details
         Whether failures show every query.
     fail_unavailable
@@ -45,6 +47,7 @@ class Settings:
     rootdir: Path
     default: str = ""
     pin: str = ""
+    lock: bool = False
     reason: str = ""
     details: bool = False
     fail_unavailable: bool = False
@@ -60,6 +63,7 @@ def read(config: pytest.Config) -> Settings:
         A value is not allowed, or two do not go together.
     """
     pin = config.getoption("--retrieval-pin") or ""
+    lock = bool(config.getoption("--retrieval-lock"))
     reason = config.getoption("--retrieval-reason").strip()
     unavailable = config.getini("retrieval_unavailable")
     if pin and pin not in _PINS:
@@ -70,19 +74,25 @@ def read(config: pytest.Config) -> Settings:
         raise SettingsError(
             "--retrieval-pin=all lowers pins: say why with --retrieval-reason 'text'; it is stored with them"
         )
-    if reason and not pin:
-        raise SettingsError("--retrieval-reason is stored with a pin: give --retrieval-pin too")
-    if pin and config.getoption("collectonly"):
-        raise SettingsError("--retrieval-pin needs the tests to run: it does not go with --collect-only")
-    if pin and _under_ci():
+    if reason and not (pin or lock):
         raise SettingsError(
-            "--retrieval-pin is refused where the environment variable CI is set: pins are written by people,"
-            " reviewed, and committed"
+            "--retrieval-reason is stored with a pin or a plan: give --retrieval-pin too, or --retrieval-lock"
         )
+    for option, what in (("--retrieval-pin", "pins are"), ("--retrieval-lock", "plans are")):
+        if not config.getoption(option):
+            continue
+        if config.getoption("collectonly"):
+            raise SettingsError(f"{option} needs the tests to run: it does not go with --collect-only")
+        if _under_ci():
+            raise SettingsError(
+                f"{option} is refused where the environment variable CI is set: {what} written by people,"
+                " reviewed, and committed"
+            )
     return Settings(
         rootdir=config.rootpath,
         default=config.getini("retrieval_goldset"),
         pin=pin,
+        lock=lock,
         reason=reason,
         details=bool(config.getoption("--retrieval-details")),
         fail_unavailable=unavailable == "error",

@@ -1,0 +1,197 @@
+"""The value of the fixture `compare`: one comparison on the queries of one split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, final
+
+import pytest
+
+from pytest_retrieval.errors import QueryMismatchError, listed
+from pytest_retrieval.files.plan import Plan, Planned
+from pytest_retrieval.model import Run
+from pytest_retrieval.plugin.intents import TEST, default_split, never_with, queries_of
+from pytest_retrieval.plugin.items import kinds_of
+from pytest_retrieval.stats.compare import compare
+
+if TYPE_CHECKING:
+    from pytest_retrieval.measures.notation import Measure
+    from pytest_retrieval.model import GoldSet
+    from pytest_retrieval.stats.comparison import Comparison
+    from pytest_retrieval.stats.pairing import Scores
+
+__all__ = ["NOTES", "TASK", "Comparing", "Notes", "Task"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The planned comparison that a test is to make, and the plan that it stands in."""
+
+    goldset: str
+    planned: Planned
+    plan: Plan
+
+
+@final
+@dataclass(slots=True)
+class Notes:
+    """What a test's comparisons left behind; `plain` is what rides on its report."""
+
+    goldset: str = ""
+    name: str = ""
+    planned: Comparison | None = None
+    exploratory: list[Comparison] = field(default_factory=list)
+    looks: list[str] = field(default_factory=list)
+    lock: Planned | None = None
+    gone: str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """Return the notes as JSON can hold them."""
+        return {
+            "goldset": self.goldset,
+            "name": self.name,
+            "planned": None if self.planned is None else str(self.planned).splitlines(),
+            "exploratory": [str(found).splitlines()[:3] for found in self.exploratory],
+            "looks": list(dict.fromkeys(self.looks)),
+            "lock": None if self.lock is None else [self.lock.name, self.lock.split, self.lock.owner],
+            "gone": self.gone,
+        }
+
+
+TASK: pytest.StashKey[Task] = pytest.StashKey()
+"""The planned comparison of an item, in the item's stash."""
+
+NOTES: pytest.StashKey[Notes] = pytest.StashKey()
+"""What an item's comparisons left behind, in the item's stash."""
+
+
+@final
+class Comparing:
+    """Compares two systems on a split of the test's gold set.
+
+    In a test marked ``planned_comparison`` it may be called once, and the threshold is that of the plan.
+    Elsewhere its results are exploratory and never established.
+    """
+
+    def __init__(self, node: pytest.Item, goldset: GoldSet, alpha: float) -> None:
+        self._node = node
+        self._goldset = goldset
+        self._alpha = alpha
+
+    def __call__(
+        self,
+        a: Run | Scores,
+        b: Run | Scores,
+        measure: str | Measure | None = None,
+        *,
+        split: str | None = None,
+        by: str | Mapping[str, str] | None = None,
+    ) -> Comparison:
+        """Compare a with b.
+
+        Parameters
+        ----------
+        a, b, measure, by
+            As of `pytest_retrieval.compare`; what lies outside the split is left aside.
+        split
+            Whose queries are compared. In a planned test it is the marker's; elsewhere ``"test"`` where the
+            gold set has such a split, otherwise every query.
+        """
+        __tracebackhide__ = True
+        task = self._node.stash.get(TASK, None)
+        notes = self._node.stash.setdefault(NOTES, Notes(self._goldset.name))
+        qrels = self._goldset.qrels
+        if task is None:
+            chosen = default_split(qrels) if split is None else split
+        else:
+            chosen = task.planned.split
+            _check_once(task, notes, chosen if split is None else split)
+        members = queries_of(qrels, chosen)
+        result = compare(
+            _of_split(a, members, set(qrels), "a"),
+            _of_split(b, members, set(qrels), "b"),
+            measure,
+            qrels=qrels.select(members),
+            threshold=self._alpha if task is None else task.plan.threshold,
+            by=by,
+            name="" if task is None else task.planned.name,
+            exploratory=task is None,
+            kinds=kinds_of(self._node),
+        )
+        if task is None:
+            if not result.name:
+                result = replace(result, name=self._node.name)
+            notes.exploratory.append(result)
+            if chosen == TEST:
+                notes.looks.append(f"exploratory comparison {result.name}")
+            return result
+        result = replace(result, plan_reason=task.plan.last_reason)
+        notes.planned = result
+        message = never_with(
+            task.planned,
+            result.n,
+            result.threshold,
+            f"{result.measure or 'the score'} has {result.n} queries",
+        )
+        if message:
+            pytest.fail(message, pytrace=False)
+        return result
+
+
+def _check_once(task: Task, notes: Notes, split: str) -> None:
+    __tracebackhide__ = True
+    name = task.planned.name
+    if split != task.planned.split:
+        pytest.fail(
+            f"{name}: planned on the split {task.planned.split!r}, and this call asks for {split!r}",
+            pytrace=False,
+        )
+    if notes.planned is not None:
+        pytest.fail(
+            f"{name}: a second comparison in a planned test; what a plan establishes is one comparison. Give"
+            " the second a test, a name and a place in the plan of its own, or put it into a test without the"
+            " marker, where it is exploratory",
+            pytrace=False,
+        )
+
+
+def _of_split(side: Any, members: tuple[str, ...], judged: set[str], what: str) -> Any:
+    """Return one side without the queries of other splits."""
+    if isinstance(side, Run):
+        unknown = [query_id for query_id in side if query_id not in judged]
+        _check_known(unknown, what)
+        return side.select(members)
+    if not callable(getattr(side, "items", None)):
+        return side  # compare says what is wrong with it
+    scores = list(side.items())
+    _check_known([query_id for query_id, _ in scores if str(query_id) not in judged], what)
+    held = {str(query_id) for query_id, _ in scores}
+    missing = [query_id for query_id in members if query_id not in held]
+    if missing:
+        raise QueryMismatchError(
+            f"{what} has no score for {len(missing)} of the {len(members)} queries compared:"
+            f" {listed(missing)}; give NaN where a score is undefined"
+        )
+    return _Some(scores, set(members), getattr(side, "name", None))
+
+
+def _check_known(unknown: list[Any], what: str) -> None:
+    if unknown:
+        raise QueryMismatchError(
+            f"{what} is about {len(unknown)} queries that the gold set lacks: {listed(unknown)}"
+        )
+
+
+@final
+class _Some:
+    """Scores of some queries, with the name that tells what they are; an id that came twice stays twice."""
+
+    def __init__(self, scores: list[tuple[Any, Any]], members: set[str], name: object) -> None:
+        self._scores = [(query_id, score) for query_id, score in scores if str(query_id) in members]
+        self.name = name
+
+    def items(self) -> list[tuple[Any, Any]]:
+        """Query ids and their scores."""
+        return self._scores

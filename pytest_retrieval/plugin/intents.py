@@ -1,0 +1,192 @@
+"""What a test marked as a planned comparison intends, held against the plan that was locked."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+import pytest
+
+from pytest_retrieval.errors import InputError, RetrievalError, listed
+from pytest_retrieval.files.plan import Plan, Planned
+from pytest_retrieval.plugin.items import Choice, choose
+from pytest_retrieval.stats import format_p, format_threshold, smallest_p
+
+if TYPE_CHECKING:
+    from pytest_retrieval.model import GoldSet, Qrels
+    from pytest_retrieval.plugin.session import Session
+
+__all__ = ["MARKER", "TEST", "Intent", "default_split", "intents_of", "never", "queries_of"]
+
+MARKER = "planned_comparison"
+TEST = "test"
+"""The split that is kept for planned comparisons."""
+
+USAGE = 'write @pytest.mark.planned_comparison("hybrid over bm25 on recall@5", split="test")'
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What the marker of one test says.
+
+    Attributes
+    ----------
+    goldset
+        Name of the gold set; empty where it is not known.
+    planned
+        The comparison as it would be locked, or None where that cannot be said.
+    problem
+        Why it cannot be made, whatever the plan says.
+    """
+
+    goldset: str = ""
+    planned: Planned | None = None
+    problem: str = ""
+
+
+def intents_of(session: Session, items: Sequence[pytest.Item]) -> dict[pytest.Item, Intent]:
+    """Return the intent of every test that is marked; those that share a name have a problem.
+
+    A test whose gold set cannot be read is left out: its fixture fails, and says why.
+    """
+    intents = {}
+    for item in items:
+        marks = list(item.iter_markers(MARKER))
+        intent = _intent(session, item, marks) if marks else None
+        if intent is not None:
+            intents[item] = intent
+    same: dict[tuple[str, str], list[pytest.Item]] = defaultdict(list)
+    for item, intent in intents.items():
+        if intent.planned is not None:
+            same[intent.goldset, intent.planned.name].append(item)
+    for (goldset, name), sharing in same.items():
+        if len(sharing) > 1:
+            problem = _shared(goldset, name, [item.nodeid for item in sharing])
+            intents |= dict.fromkeys(sharing, Intent(goldset, problem=problem))
+    return intents
+
+
+def queries_of(qrels: Qrels, split: str) -> tuple[str, ...]:
+    """Return the queries of a split, sorted by id; every query where `split` is empty.
+
+    Raises
+    ------
+    InputError
+        There is no such split, or the judgments have splits and none was named.
+    """
+    if not split and not qrels.splits:
+        return tuple(sorted(qrels.query_ids))
+    splits = qrels.splits or {}
+    found = tuple(sorted(query_id for query_id in qrels.query_ids if splits.get(query_id) == split))
+    if not found:
+        there = listed(sorted(set(splits.values())))
+        what = f"no query is in the split {split!r}" if split else "no split was named"
+        raise InputError(f"{what}; splits are {there}" if there else f"{what}: the gold set has no splits")
+    return found
+
+
+def default_split(qrels: Qrels) -> str:
+    """Return ``"test"`` where there is such a split, else an empty string."""
+    splits = qrels.splits or {}
+    return TEST if any(splits.get(query_id) == TEST for query_id in qrels.query_ids) else ""
+
+
+def never(goldset: GoldSet, planned: Planned, threshold: float) -> str:
+    """Return why a comparison could not establish anything whatever was retrieved, or an empty string.
+
+    Which measure will be compared is not known yet. Measures look either at documents graded above 0 or at
+    queries without any, so no measure is defined for more queries than the more frequent kind.
+    """
+    qrels = goldset.qrels
+    members = queries_of(qrels, planned.split)
+    graded = sum(any(grade > 0 for grade in qrels[query_id].values()) for query_id in members)
+    most = max(graded, len(members) - graded)
+    return never_with(planned, most, threshold, f"at most {most} of {len(members)} queries can be scored")
+
+
+def never_with(planned: Planned, n: int, threshold: float, scored: str) -> str:
+    """Return that so many queries can never give a p below the threshold, or an empty string."""
+    smallest = smallest_p(n)
+    if smallest < threshold:
+        return ""
+    place = f" of the split {planned.split!r}" if planned.split else ""
+    return (
+        f"{planned.name}: this plan can never establish anything: {scored}{place}, so p is at least"
+        f" {format_p(smallest, threshold)}, and only a p below {format_threshold(threshold)} establishes."
+        " Add queries, or plan fewer comparisons"
+    )
+
+
+def _intent(session: Session, item: pytest.Item, marks: Sequence[pytest.Mark]) -> Intent | None:
+    problem = _marker_problem(marks)
+    if problem:
+        return Intent(problem=problem)
+    callspec = getattr(item, "callspec", None)
+    choice = callspec.params.get("goldset") if callspec is not None else None
+    if not isinstance(choice, Choice):
+        choice = choose(session.goldsets, session.settings.default, item.get_closest_marker("goldset"))
+    if choice.problem or len(choice.names) != 1:
+        several = f"several gold sets ({listed(choice.names)}); a comparison is about one"
+        return Intent(problem=choice.problem or f"this planned test names {several}")
+    (goldset,) = choice.names
+    (name,), split = marks[0].args, marks[0].kwargs.get("split")
+    try:
+        qrels = session.goldsets.get(goldset).qrels
+    except RetrievalError:
+        return None
+    if split is None:
+        split = default_split(qrels)
+    try:
+        queries_of(qrels, split)
+    except InputError as error:
+        return Intent(goldset, problem=f"planned comparison {name!r}: {error}; {USAGE}")
+    return Intent(goldset, Planned(name, split, _owner(item, session.goldsets.folders[goldset])))
+
+
+def _marker_problem(marks: Sequence[pytest.Mark]) -> str:
+    if len(marks) > 1:
+        return f"a test makes one planned comparison, and this one is marked with {len(marks)}; {USAGE}"
+    (mark,) = marks
+    if len(mark.args) != 1 or not isinstance(mark.args[0], str) or not mark.args[0].strip():
+        return f"@pytest.mark.planned_comparison needs the comparison's name, not {mark.args!r}; {USAGE}"
+    strange = mark.kwargs.keys() - {"split"}
+    if strange:
+        return f"@pytest.mark.planned_comparison takes no {listed(sorted(strange))}; {USAGE}"
+    split = mark.kwargs.get("split", TEST)
+    if not isinstance(split, str) or not split:
+        return f"@pytest.mark.planned_comparison: split is {split!r}, a split's name is needed; {USAGE}"
+    return ""
+
+
+def _owner(item: pytest.Item, folder: Path) -> str:
+    """Return the test as plan.toml names it."""
+    test = item.nodeid.partition("::")[2].partition("[")[0]
+    return f"{Path(os.path.relpath(item.path, folder)).as_posix()}::{test}"
+
+
+def _shared(goldset: str, name: str, nodeids: Iterable[str]) -> str:
+    tests = list(dict.fromkeys(nodeid.partition("[")[0] for nodeid in nodeids))
+    if len(tests) == 1:
+        return (
+            f"{goldset}: planned comparison {name!r} is parametrised; a planned comparison is made once: give"
+            " each one a test and a name of its own"
+        )
+    return (
+        f"{goldset}: planned comparison {name!r} is claimed by {len(tests)} tests: {listed(tests)}; give each"
+        ' a name of its own, then lock with a reason:  pytest --retrieval-lock --retrieval-reason "why"'
+    )
+
+
+def counted(plans: Mapping[str, Plan], goldset: str) -> str:
+    """Return how many comparisons a plan holds and what that makes of its threshold."""
+    plan = plans[goldset]
+    number = len(plan.comparisons)
+    return (
+        f"{number} planned comparison{'' if number == 1 else 's'}, each established below"
+        f" {format_threshold(plan.threshold)}"
+    )

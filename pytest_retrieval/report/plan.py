@@ -1,0 +1,82 @@
+"""Text of planned comparisons for a terminal: what the plan establishes, and what it does not cover."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_retrieval.errors import listed
+from pytest_retrieval.stats.thresholds import format_threshold
+
+if TYPE_CHECKING:
+    from pytest_retrieval.files.plan import Plan
+
+__all__ = ["exploratory_lines", "look_lines", "planned_lines"]
+
+VERDICT_LINES = 5
+"""Lines of a comparison's block that hold its verdict; the rest stands beside it."""
+
+MOST_LOOKS = 10
+"""Looks that a summary lists unless asked for all."""
+
+
+def planned_lines(
+    goldset: str, plan: Plan, notes: Sequence[Mapping[str, Any]], *, details: bool = False
+) -> list[str]:
+    """Return what became of one plan: a block per comparison that ran, and the names of those that did not.
+
+    Parameters
+    ----------
+    goldset
+        Name of the gold set.
+    plan
+        As locked.
+    notes
+        Of the tests that ran, as `Notes.plain` gives them.
+    details
+        Whether to print every line of each block.
+    """
+    blocks = {note["name"]: note["planned"] for note in notes if note["planned"]}
+    lines = [
+        f"{goldset}, planned comparisons: {len(plan.comparisons)}",
+        f"{goldset}, p-value threshold: {format_threshold(plan.threshold)}",
+    ]
+    for name in sorted(blocks):
+        lines += blocks[name] if details else blocks[name][:VERDICT_LINES]
+    absent = [planned.name for planned in plan.comparisons if planned.name not in blocks]
+    if absent:
+        lines.append(f"{goldset}, planned and not run: {len(absent)} ({listed(absent)})")
+    if plan.last_reason:
+        lines.append(f"{goldset}, plan locked anew: {plan.last_reason}")
+    return lines
+
+
+def exploratory_lines(notes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return three lines per comparison that nobody planned, under one line that says what they are."""
+    blocks = [block for note in notes for block in note["exploratory"]]
+    if not blocks:
+        return []
+    lines = [line for block in blocks for line in block]
+    return [f"exploratory, never established, p uncorrected: {len(blocks)}", *lines]
+
+
+def look_lines(notes: Mapping[str, Mapping[str, Any]], *, details: bool = False) -> list[str]:
+    """Return how often the test split was read outside the plan, and by which tests.
+
+    Parameters
+    ----------
+    notes
+        Node id → notes.
+    details
+        Whether to list every look.
+    """
+    looks = [f"{nodeid}: {look}" for nodeid, note in sorted(notes.items()) for look in note["looks"]]
+    if not looks:
+        return []
+    shown = looks if details else looks[:MOST_LOOKS]
+    rest = [f"  … and {len(looks) - len(shown)} more"] if len(shown) < len(looks) else []
+    return [
+        f"looks at the test split outside the plan: {len(looks)}",
+        *(f"  {look}" for look in shown),
+        *rest,
+    ]
