@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import sys
 
 import pytest
@@ -375,17 +376,32 @@ def test_progress_appears_on_a_terminal_and_leaves_no_trace(pinned):
     assert "4 passed" in text
     assert "store: bm25:" in text
     assert "query/s" in text
-    shown = [screen_line(line) for line in text.split("\n")]
-    assert not any("store: bm25:" in line for line in shown), shown
-    assert "query/s" not in "".join(shown)
+    shown = screen(text)
+    assert "query/s" not in "\n".join(shown)
+    assert [line.split() for line in shown if "test_search" in line] == [["test_search.py", "....", "[100%]"]]
+    assert len(next(line for line in shown if "100%" in line)) == 100
+    assert shown[shown.index("") + 1].startswith("test_search.py")
 
 
-def screen_line(written):
-    """Return what a terminal shows of one line after every carriage return in it."""
-    shown = ""
-    for part in written.rstrip("\r").split("\r"):
-        shown = part + shown[len(part) :]
-    return shown
+def screen(written):
+    """Return the lines that a terminal shows in the end: a small one, with all that we make use of."""
+    lines, row, column = [""], 0, 0
+    for sign in re.findall(r"\x1b\[\d*[a-zA-Z]|.", written, re.DOTALL):
+        if sign == "\r":
+            column = 0
+        elif sign == "\n":
+            row += 1
+            lines += [""] * (row + 1 - len(lines))
+        elif sign == "\x1b[K":
+            lines[row] = lines[row][:column]
+        elif sign == "\x1b[A":
+            row -= 1
+        elif sign.startswith("\x1b[") and sign.endswith("C"):
+            column += int(sign[2:-1])
+        elif not sign.startswith("\x1b"):
+            lines[row] = lines[row][:column].ljust(column) + sign + lines[row][column + 1 :]
+            column += 1
+    return [line.rstrip() for line in lines]
 
 
 @pytest.mark.parametrize("arguments", [["-q"], ["-n2"]], ids=["quiet", "xdist"])
