@@ -24,7 +24,7 @@ from pytest_retrieval.model import GoldSet, Qrels, Run
 __all__ = ["flip_of"]
 
 MOST = 25
-"""Judgments beyond which the search for the smallest set ends."""
+"""Judgments beyond which the search ends, unless more than these are predicted to be relevant."""
 
 
 def flip_of(
@@ -56,7 +56,7 @@ def flip_of(
         return Flip(by_ties=by_ties)
     search = _Search(goldset, measure, evidence, run, unjudged)
     return Flip(
-        documents=search.smallest(pairs, tolerance),
+        documents=search.smallest(pairs, tolerance, max(MOST, math.floor(share * count))),
         unjudged=count,
         predicted=share * count,
         by_ties=by_ties,
@@ -140,7 +140,7 @@ class _Search:
     unjudged: Mapping[str, Sequence[str]]
 
     def smallest(
-        self, pairs: Mapping[str, tuple[float, float]], tolerance: float
+        self, pairs: Mapping[str, tuple[float, float]], tolerance: float, most: int
     ) -> tuple[tuple[str, str, int], ...]:
         """Return the documents to judge relevant, most telling first; empty where they would not do."""
         sign = 1.0 if self.measure.higher_is_better else -1.0
@@ -150,7 +150,7 @@ class _Search:
         next_best = self._best(list(self.unjudged), chosen, sign)
         while -round(math.fsum(gain.values()) / len(gain), 12) > tolerance:
             best = max(next_best, key=lambda query: (next_best[query][1] - gain[query], query), default=None)
-            if best is None or next_best[best][1] <= gain[best] or len(found) == MOST:
+            if best is None or next_best[best][1] <= gain[best] or len(found) == most:
                 return ()
             doc_id, gain[best] = next_best.pop(best)
             chosen.setdefault(best, []).append(doc_id)

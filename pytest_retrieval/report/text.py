@@ -90,7 +90,7 @@ def failure(
     lines = [f"{goldset}: {verdict.cell} is {verdict.status}"]
     if verdict.status in (REGRESSED, UNDECIDED):
         lines += _fell(verdict)
-        lines += _undecided(verdict)
+        lines += _undecided(verdict, details)
         lines += _queries(verdict, depth, grades or {}, details, show_text)
         lines += _evidence(verdict)
     else:
@@ -149,7 +149,7 @@ def _queries(
     return lines
 
 
-def _undecided(verdict: Verdict) -> list[str]:
+def _undecided(verdict: Verdict, details: bool) -> list[str]:
     """Return what nobody knows and what it would take to know it; of a plain red, how far it is from that."""
     flip = verdict.flip
     lines = [f"  {verdict.message}"] if verdict.message else []
@@ -167,7 +167,10 @@ def _undecided(verdict: Verdict) -> list[str]:
     if len(flip.documents) > flip.predicted:
         return [*lines, f"  {needed}; {known}: too few to leave it open"]
     lines += ["", f"nobody knows: {needed}; {known}. Judge first:"]
-    return [*lines, *(f"  {query_id} {doc_id} (rank {rank})" for query_id, doc_id, rank in flip.documents)]
+    shown = flip.documents if details else flip.documents[:WORST]
+    lines += (f"  {query_id} {doc_id} (rank {rank})" for query_id, doc_id, rank in shown)
+    hidden = len(flip.documents) - len(shown)
+    return [*lines, f"  … and {hidden} more: --retrieval-details shows them"] if hidden else lines
 
 
 def _worse(verdict: Verdict, change: QueryChange) -> bool:
