@@ -11,15 +11,12 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from pytest_retrieval.errors import SettingsError
 from pytest_retrieval.files.content import label_of
 from pytest_retrieval.files.writing import replace_file
 from pytest_retrieval.stats.thresholds import bonferroni
-
-if TYPE_CHECKING:
-    from tomlkit import TOMLDocument
 
 __all__ = ["PLAN", "Plan", "Planned", "load_plan", "save_plan"]
 
@@ -165,7 +162,7 @@ def load_plan(folder: Path) -> Plan | None:
 
 def save_plan(folder: Path, plan: Plan) -> None:
     """Write plan.toml whole, keeping the comments that people wrote into its tables."""
-    replace_file(folder / PLAN, _toml(folder / PLAN, plan).as_string())
+    replace_file(folder / PLAN, _toml(folder / PLAN, plan))
 
 
 def _alpha(value: object, faults: list[str]) -> float:
@@ -219,7 +216,7 @@ def _planned(table: object, place: str, faults: list[str]) -> Planned | None:
     return Planned(*(table[key] for key in _KEYS))
 
 
-def _toml(path: Path, plan: Plan) -> TOMLDocument:
+def _toml(path: Path, plan: Plan) -> str:
     """Return the whole file; tables that were there keep the comments within them."""
     import tomlkit
 
@@ -234,12 +231,10 @@ def _toml(path: Path, plan: Plan) -> TOMLDocument:
         reasons = tomlkit.array()
         reasons.extend(plan.reasons)
         new.add("reasons", reasons.multiline(len(plan.reasons) > 1))
-    comparisons = tomlkit.aot()
+    parts = [new.as_string()]
     for planned in plan.comparisons:
         table = tables.get(planned.name, tomlkit.table())
         for key in _KEYS:
             table[key] = getattr(planned, key)
-        comparisons.append(table)
-    if plan.comparisons:
-        new.add(_TABLES, comparisons)
-    return new
+        parts.append(f"[[{_TABLES}]]\n{table.as_string()}")
+    return "\n\n".join(part.strip() for part in parts) + "\n"
