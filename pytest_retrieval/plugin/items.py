@@ -97,8 +97,9 @@ def _marker_problem(mark: pytest.Mark) -> str:
     strange = mark.kwargs.keys() - {"subjects"}
     if strange:
         return f"@pytest.mark.goldset takes no {listed(sorted(strange))}; {usage}"
-    subjects = mark.kwargs.get("subjects", ())
-    if isinstance(subjects, str) or not all(isinstance(name, str) for name in subjects):
+    subjects = mark.kwargs.get("subjects")
+    some = isinstance(subjects, list | tuple) and bool(subjects)
+    if subjects is not None and not (some and all(isinstance(name, str) for name in subjects)):
         return f"@pytest.mark.goldset: subjects is {subjects!r}, a list of names is needed; {usage}"
     return ""
 

@@ -379,7 +379,7 @@ def test_progress_appears_on_a_terminal_and_leaves_no_trace(pinned):
     shown = screen(text)
     assert "query/s" not in "\n".join(shown)
     assert [line.split() for line in shown if "test_search" in line] == [["test_search.py", "....", "[100%]"]]
-    assert len(next(line for line in shown if "100%" in line)) == 100
+    assert len(next(line for line in shown if "100%" in line)) in (99, 100)
     assert shown[shown.index("") + 1].startswith("test_search.py")
 
 
