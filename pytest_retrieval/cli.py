@@ -97,6 +97,32 @@ def init(
     click.echo(NEXT)
 
 
+@main.command()
+@click.argument("goldset", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--changed",
+    type=click.FloatRange(0, 1),
+    default=0.3,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the queries assumed to change between two systems.",
+)
+def check(goldset: Path, changed: float) -> None:
+    """Read gold set GOLDSET, a folder, and say what its gate and its plan could show at all.
+
+    Exits with 1, and every problem, where the gold set, its pins or its plan cannot be read.
+    """
+    from pytest_retrieval.files.feasibility import feasibility_of
+    from pytest_retrieval.report.feasibility import lines_of
+
+    try:
+        found = feasibility_of(goldset, changed)
+    except RetrievalError as error:
+        raise click.ClickException(str(error)) from error
+    for line in lines_of(found):
+        click.echo(line)
+
+
 def _texts(
     name: str,
     catalog: str | None,

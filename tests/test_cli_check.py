@@ -1,0 +1,158 @@
+"""`pytest-retrieval check`: what a gold set could show, and every fault where it cannot be read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from pytest_retrieval.cli import main
+from pytest_retrieval.files.feasibility import feasibility_of
+from pytest_retrieval.files.plan import Plan, Planned, save_plan
+
+TOML = """
+name = "store"
+relevance_level = 1
+[subjects.bm25]
+measures = ["recall@2", "precision@2"]
+"""
+
+
+def write(folder, strata, toml=TOML, splits=None, relevant=1):
+    """A gold set with a stratum → number of queries."""
+    folder.mkdir(exist_ok=True)
+    ids = [f"{stratum}-{number}" for stratum, count in strata.items() for number in range(count)]
+    rows = [
+        {"query_id": query_id, "query": query_id, "stratum": query_id.partition("-")[0]}
+        | ({"split": splits(query_id)} if splits else {})
+        for query_id in ids
+    ]
+    (folder / "goldset.toml").write_text(toml)
+    (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    lines = [f"{query_id} 0 d{number} 1\n" for query_id in ids for number in range(relevant)]
+    (folder / "qrels.trec").write_text("".join(lines))
+    return folder
+
+
+def check(folder, *arguments):
+    return CliRunner().invoke(main, ["check", str(folder), *arguments])
+
+
+def row(output, *words):
+    """The only line that begins with these words, as words."""
+    lines = [line.split() for line in output.splitlines() if line.split()[: len(words)] == list(words)]
+    assert len(lines) == 1, output
+    return lines[0]
+
+
+def test_every_number_of_a_cell(tmp_path):
+    """By hand: 4 and 5 queries, one sided; one relevant document, so precision@2 reaches a half."""
+    done = check(write(tmp_path, {"few": 4, "more": 5}))
+    assert done.exit_code == 0
+    assert "store: 9 queries, no catalog, 9 judgments, 0 pinned cells: readable" in done.output
+    few = row(done.output, "bm25", "precision@2", "few")
+    assert few == [
+        "bm25",
+        "precision@2",
+        "few",
+        "4",
+        "0.500",
+        "0.062",
+        "5,",
+        "never",
+        "no",
+        "drop",
+        "of",
+        "any",
+        "size",
+    ]
+    assert row(done.output, "bm25", "recall@2", "more")[3:7] == ["5", "1.000", "0.031", "5"]
+    assert "one-sided p below 0.05" in done.output
+
+
+def test_a_plans_threshold_is_two_sided_and_of_its_split(tmp_path):
+    folder = write(tmp_path, {"w": 20}, splits=lambda query: "test" if int(query[2:]) < 6 else "train")
+    assert "nothing locked yet, as if one were planned, two-sided p below 0.05:" in check(folder).output
+    assert row(check(folder).output, "recall@2", "all")[2:6] == ["6", "1.000", "0.031", "6"]
+    names = ("one", "two")
+    save_plan(folder, Plan(0.05, tuple(Planned(name, "test", f"../t.py::{name}") for name in names)))
+    done = check(folder)
+    assert "comparisons on split 'test'; 2 planned, two-sided p below 0.025:" in done.output
+    assert row(done.output, "recall@2", "all")[2:7] == ["6", "1.000", "0.031", "7,", "never"]
+    assert "never: " in done.output
+    save_plan(folder, Plan(0.05, (Planned("one", "train", "../t.py::one"),)))
+    assert row(check(folder).output, "recall@2", "w")[2] == "14"
+
+
+def test_the_share_assumed_reaches_the_drop_and_is_said(tmp_path):
+    folder = write(tmp_path, {"w": 100})
+    done = check(folder, "--changed", "0.5")
+    assert "assuming that 50% of the queries" in done.output
+    rows = {share: feasibility_of(folder, share).gate[1] for share in (0.2, 0.5)}
+    assert rows[0.2].measure == "recall@2"
+    assert rows[0.2].drop.changed_share == 0.2
+    normal = (1.645 + 0.842) * (0.5 / 100) ** 0.5  # a total of ±1 changes, taken to be normal
+    assert normal < rows[0.5].drop.drop < 1.05 * normal
+    assert rows[0.2].drop.drop < rows[0.5].drop.drop
+
+
+def test_pinned_scores_give_headroom_and_sizes(tmp_path):
+    folder = write(tmp_path, {"w": 4})
+    (folder / "pins").mkdir()
+    scores = [0.0, 0.5, 1.0, 1.0]
+    lines = [
+        {
+            "query_id": f"w-{number}",
+            "stratum": "w",
+            "query": "0",
+            "ranking": ["d0"],
+            "returned": 1,
+            "grades": {"d0": 1},
+            "scores": {"recall@2": score},
+        }
+        for number, score in enumerate(scores)
+    ]
+    (folder / "pins" / "bm25.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "pins.toml").write_text('[bm25.w."recall@2"]\nvalue = 0.625\nn = 4\nbest = 0.625\n')
+    done = check(folder)
+    assert done.exit_code == 0, done.output
+    assert row(done.output, "bm25", "recall@2", "w")[3:7] == ["4", "1.000", "25%", "50%"]
+    assert row(done.output, "bm25", "precision@2", "w")[5:7] == ["n/a", "n/a"]
+
+
+def test_a_measure_that_is_nowhere_defined(tmp_path):
+    """A stratum of the test split whose queries have no answer: no score, and no error."""
+    folder = write(
+        tmp_path, {"w": 9, "x": 9}, toml='no_relevant = "undefined"\n' + TOML, splits=lambda q: "dev"
+    )
+    qrels = (folder / "qrels.trec").read_text().splitlines(keepends=True)
+    (folder / "qrels.trec").write_text("".join(line for line in qrels if line[0] == "w"))
+    done = check(folder)
+    assert done.exit_code == 0, done.output
+    assert row(done.output, "recall@2", "x")[2:6] == ["0", "n/a", "1.000", "6,"]
+
+
+def test_every_problem_of_every_file_is_told(tmp_path):
+    folder = write(tmp_path, {"w": 4})
+    with (folder / "qrels.trec").open("a") as qrels:
+        qrels.write("w-0 0 d9\nnobody 0 d1 1\n")
+    (folder / "pins.toml").write_text("[bm25.w]\n'recall@2' = 3\n")
+    (folder / "plan.toml").write_text("alpha = 7\n")
+    done = check(folder)
+    assert done.exit_code == 1
+    for said in ("qrels.trec:5", "nobody", "pins.toml", "alpha is 7"):
+        assert said in done.output
+    assert "Traceback" not in done.output
+
+
+def test_a_folder_that_is_no_gold_set(tmp_path):
+    done = check(tmp_path)
+    assert done.exit_code == 1
+    assert "no such file; a gold set is a folder with a goldset.toml" in done.output
+
+
+def test_a_gold_set_that_gates_nothing(tmp_path):
+    done = check(write(tmp_path, {"w": 4}, toml='name = "store"\n'))
+    assert done.exit_code == 0
+    assert "declares no subject with measures, so nothing is gated" in done.output
