@@ -14,7 +14,8 @@ pytest_plugins = ["pytester"]
 
 @pytest.fixture(scope="session")
 def retrievers(catalog: pd.DataFrame) -> dict[str, object]:
-    """The retrievers that the gold sets of this repository gate."""
+    """What the gold sets of this repository gate, and a variant that a plan holds against it."""
     from pytest_retrieval import BM25
 
-    return {"bm25": BM25(catalog)}
+    heading = "name" if "name" in catalog else "title"
+    return {"bm25": BM25(catalog), "bm25_headings": BM25(catalog, [heading])}

@@ -1,0 +1,21 @@
+"""Planned comparisons on the test splits of the gold sets in this folder, locked in their plan.toml.
+
+Whether headings alone are enough to search was asked before the test queries were looked at. A comparison
+that establishes nothing is a result too, so what is asserted is that something could have been established.
+"""
+
+import pytest
+
+
+@pytest.mark.goldset("furniture")
+@pytest.mark.planned_comparison("names alone over all fields on recall@5", split="test")
+def test_names_over_all_fields(runs, compare):
+    result = compare(runs["bm25_headings"], runs["bm25"], "recall@5", by="stratum")
+    assert result.decidable, result
+
+
+@pytest.mark.goldset("helpdesk")
+@pytest.mark.planned_comparison("titles alone over all fields on mrr@10", split="test")
+def test_titles_over_all_fields(runs, compare):
+    result = compare(runs["bm25_headings"], runs["bm25"], "mrr@10", by="stratum")
+    assert result.decidable, result
