@@ -111,6 +111,8 @@ def load_pins(folder: Path) -> Pins:
 def save_pins(folder: Path, pins: Pins) -> None:
     """Write pins.toml and the evidence of every subject, keeping what people wrote into pins.toml.
 
+    Evidence of subjects that are pinned no longer is deleted.
+
     Raises
     ------
     PinError
@@ -126,6 +128,9 @@ def save_pins(folder: Path, pins: Pins) -> None:
     for subject, lines in pins.evidence.items():
         text = "".join(_line(lines[query_id]) + "\n" for query_id in sorted(lines))
         replace_file(folder / EVIDENCE / f"{subject}.jsonl", text)
+    for path in (folder / EVIDENCE).glob("*.jsonl"):
+        if path.stem not in pins.evidence:
+            path.unlink()
     replace_file(folder / PINS, _toml(folder / PINS, pins).as_string())
 
 

@@ -17,7 +17,7 @@ from pytest_retrieval.errors import RetrieverError, Unavailable
 from pytest_retrieval.files.writing import replace_file
 from pytest_retrieval.model import Run
 
-__all__ = ["shared_run"]
+__all__ = ["first_to_tell", "shared_run"]
 
 _FAILURES = {"error": RetrieverError, "unavailable": Unavailable}
 
@@ -51,6 +51,17 @@ def shared_run(folder: Path, key: tuple[str, ...], retrieve: Callable[[], Run]) 
         if kind in outcome:
             raise error(outcome[kind])
     return _run(outcome["run"])
+
+
+def first_to_tell(folder: Path, cause: str, teller: str) -> str:
+    """Return which test of this session, in whichever process, was the first to tell a cause."""
+    path = folder / f"{hashlib.sha256(cause.encode()).hexdigest()[:32]}.told"
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(teller)
+    except FileExistsError:
+        return path.read_text(encoding="utf-8") or teller
+    return teller
 
 
 def _outcome(retrieve: Callable[[], Run]) -> dict[str, Any]:

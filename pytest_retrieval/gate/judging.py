@@ -42,7 +42,7 @@ from pytest_retrieval.measures.table import ScoreTable, evaluate, mean_of
 from pytest_retrieval.model import ALL, GoldSet, Run
 from pytest_retrieval.stats.signflip import sign_flip, smallest_p
 
-__all__ = ["fault_of", "judge", "must_fallen"]
+__all__ = ["fault_of", "infeasible", "judge", "must_fallen"]
 
 
 def fault_of(goldset: GoldSet, run: Run) -> str:
@@ -137,6 +137,16 @@ def judge(
         measure = next(m for m in measures if m.name == cell.measure)
         found[cell] = sides.description(cell, measure, sides.by_name[cell.stratum])
     return found
+
+
+def infeasible(pin: Pin, n: int, threshold: float) -> str:
+    """Return why a pin's statistical rule could never fail over n queries, or an empty string."""
+    if pin.rule != ESTABLISHED or smallest_p(n, "less") < threshold:
+        return ""
+    return (
+        f"rule = established can never fail here: {n} queries give a p of {smallest_p(n, 'less'):.2g} at the"
+        f" least; the threshold is {threshold:.2g}; add queries, have fewer such pins, or drop the rule"
+    )
 
 
 def must_fallen(
@@ -248,20 +258,14 @@ class _Sides:
         worse = worse_by(before, after, measure.higher_is_better)
         p = sign_flip(gains, alternative="less").p
         statistical = pin.rule == ESTABLISHED
-        if statistical and smallest_p(len(pairs), "less") >= self.threshold:
-            why = (
-                f"rule = established can never fail here: {len(pairs)} queries give a p of"
-                f" {smallest_p(len(pairs), 'less'):.2g} at the least; the threshold is {self.threshold:.2g};"
-                " add queries, have fewer such pins, or drop the rule"
-            )
+        why = infeasible(pin, len(pairs), self.threshold)
+        if why:
             return replace(today, status=ERROR, message=why, pinned=pin.value, before=before, after=after)
         counts = not statistical or p < self.threshold
         fell = f"{today.cell} fell by {worse:.3g}, not established for other queries like these: p {p:.3g}"
-        status, flip, why = (
-            status_of(worse, tolerance, counts=counts),
-            None,
-            self._too_little_judged(measure, pairs),
-        )
+        why = self._too_little_judged(measure, pairs)
+        status = status_of(worse, tolerance, counts=counts)
+        flip = None
         if status == REGRESSED:
             flip = flip_of(self.goldset, measure, self.evidence, self.run, pairs, tolerance)
         if why or (flip is not None and flip.undecides):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -310,14 +310,15 @@ def repin(
     measures: Mapping[str, Sequence[Measure]],
     *,
     today: Mapping[str, Mapping[str, Evidence]],
-    accepted: Mapping[str, frozenset[str]],
+    accepted: Mapping[str, Set[str]],
     reported: Mapping[Cell, str],
+    gone: Set[Cell] = frozenset(),
     reason: str = "",
 ) -> tuple[Pins, tuple[CellChange, ...]]:
     """Return the pins after a session that was told to pin, and what changed.
 
-    A query's ranking is replaced by today's where it had none, where its text changed, or where its stratum
-    is accepted. Every other ranking stays, and its scores are made anew under today's judgments.
+    A query's ranking is replaced by today's where it had none, where its text changed, or where it is
+    accepted. Every other ranking stays, and its scores are made anew under today's judgments.
 
     Parameters
     ----------
@@ -328,9 +329,11 @@ def repin(
     today
         Subject → query → evidence of the cells that reported.
     accepted
-        Subject → strata whose rankings are to be replaced.
+        Subject → queries whose rankings are to be replaced.
     reported
         Cell → owning test, of the cells that may be pinned now.
+    gone
+        Cells that have vanished and are to be pinned no longer.
     reason
         Why something is lowered; stored with every cell that falls.
 
@@ -340,9 +343,11 @@ def repin(
         A new measure looks deeper than the pinned rankings were kept.
     """
     by_group = groups(goldset)
-    cells = dict(pins.cells)
+    cells = {cell: pin for cell, pin in pins.cells.items() if cell not in gone}
     evidence = {subject: dict(lines) for subject, lines in pins.evidence.items()}
-    changes: list[CellChange] = []
+    changes = [
+        CellChange(cell, pins.cells[cell].value, None, 0) for cell in sorted(gone) if cell in pins.cells
+    ]
     for subject, new_lines in today.items():
         if subject not in measures:
             continue
@@ -372,23 +377,24 @@ def repin(
                 changes.append(
                     CellChange(cell, before and before.value, after and after.value, after.n if after else 0)
                 )
-    return Pins(dict(sorted(cells.items())), evidence), tuple(changes)
+    subjects = {cell.subject for cell in cells}
+    kept = {subject: lines for subject, lines in evidence.items() if subject in subjects}
+    return Pins(dict(sorted(cells.items())), kept), tuple(changes)
 
 
 def _chosen(
     goldset: GoldSet,
     old_lines: Mapping[str, Evidence],
     new_lines: Mapping[str, Evidence],
-    accepted: frozenset[str],
+    accepted: Set[str],
 ) -> dict[str, Evidence]:
     """Return which ranking stands for each gated query: the pinned one or today's."""
-    strata = goldset.qrels.strata or {}
     chosen = {}
     for query_id in goldset.gated_queries:
         old, new = old_lines.get(query_id), new_lines.get(query_id)
         if old is not None and old.query != text_digest(goldset.text_of(query_id)):
             old = None
-        if new is not None and (old is None or strata.get(query_id, ALL) in accepted):
+        if new is not None and (old is None or query_id in accepted):
             chosen[query_id] = new
         elif old is not None:
             chosen[query_id] = old

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 import pytest
 
 from pytest_retrieval.errors import RetrievalError, RetrieverError, Unavailable, listed
-from pytest_retrieval.gate import pin as pins_room
 from pytest_retrieval.gate.cells import Cell, described, groups
 from pytest_retrieval.gate.difference import QueryChange
-from pytest_retrieval.gate.judging import fault_of, judge, must_fallen
+from pytest_retrieval.gate.judging import fault_of, infeasible, judge, must_fallen
+from pytest_retrieval.gate.pin import evidence_of, rule_threshold
 from pytest_retrieval.gate.ruler import counted
-from pytest_retrieval.gate.verdict import ERROR, REGRESSED, UNDECIDED, UNPINNED, VANISHED, Verdict
+from pytest_retrieval.gate.verdict import (
+    DESCRIBED,
+    ERROR,
+    REGRESSED,
+    UNDECIDED,
+    UNPINNED,
+    VANISHED,
+    Verdict,
+    worse_by,
+)
 from pytest_retrieval.model import ALL, Run
 from pytest_retrieval.plugin.items import GateItem, kinds_of
 from pytest_retrieval.plugin.running import as_run
@@ -92,11 +101,21 @@ class Gate:
     def _verdict(self, cell: Cell) -> Verdict:
         """Return the verdict on a cell; whatever keeps it from being judged is an error that says so."""
         try:
+            why = self._infeasible(cell)
+            if why:
+                return Verdict(cell=cell, status=ERROR, message=why)
             return self._judged(cell.subject)[cell]
         except Unavailable as unavailable:
             self._unavailable(cell, unavailable.reason)
         except RetrievalError as error:
             return Verdict(cell=cell, status=ERROR, message=str(error))
+
+    def _infeasible(self, cell: Cell) -> str:
+        """Return why a cell's statistical rule could never fail, before anything is retrieved for it."""
+        goldset = self._session.goldsets.get(self._item.goldset)
+        pins = self._session.goldsets.pins(self._item.goldset)
+        pin = pins.cells.get(cell)
+        return "" if pin is None else infeasible(pin, pin.n, rule_threshold(pins, goldset.alpha))
 
     def _judged(self, subject: str) -> Mapping[Cell, Verdict]:
         """Return the verdicts on every cell of a subject, made once per session."""
@@ -181,7 +200,9 @@ class Gate:
             "cell": list(cell),
             "pinned": pinned,
         }
-        if self._session.settings.pin and verdict.status not in (ERROR, VANISHED):
+        if verdict.status == VANISHED:
+            payload["gone"] = pinned
+        elif self._session.settings.pin and verdict.status != ERROR:
             payload |= self._evidence(verdict)
         self._node.stash[PAYLOAD] = payload
         properties = {"retrieval": verdict.status, "was": verdict.before, "now": verdict.after}
@@ -194,28 +215,37 @@ class Gate:
         run = self._run(goldset, cell.subject)
         members = groups(goldset)[cell.stratum]
         fresh = [query for query in members if session.is_fresh((name, cell.subject, query))]
-        lines = pins_room.evidence_of(goldset, run, measures, fresh)
+        lines = evidence_of(goldset, run, measures, fresh)
         return {
             "evidence": [line.plain() for line in lines.values()],
-            "accept": self._accepts(goldset, cell, measures, run),
+            "accepted": self._accepted(goldset, cell, measures, run),
         }
 
-    def _accepts(self, goldset: GoldSet, cell: Cell, measures: Sequence[Measure], run: Run) -> bool:
-        """Return whether today's rankings of the cell's stratum replace the pinned ones."""
+    def _accepted(self, goldset: GoldSet, cell: Cell, measures: Sequence[Measure], run: Run) -> list[str]:
+        """Return the queries whose pinned rankings are to be replaced by today's."""
         mode = self._session.settings.pin
-        if mode == PIN_NEW or cell.stratum not in set((goldset.qrels.strata or {}).values()) | {ALL}:
-            return False
-        if goldset.qrels.strata and cell.stratum == ALL:
-            return False
+        by_name = groups(goldset)
         if mode == PIN_ALL:
-            return True
+            return list(by_name[cell.stratum])
+        strata = set((goldset.qrels.strata or {}).values()) or {ALL}
+        if mode == PIN_NEW or cell.stratum not in strata:
+            return []
         assert mode == PIN_RAISE
-        of_stratum = [v for c, v in self._judged(cell.subject).items() if c.stratum == cell.stratum]
+        members = by_name[cell.stratum]
+        fell = [
+            other
+            for other, verdict in self._judged(cell.subject).items()
+            if verdict.status != DESCRIBED
+            and worse_by(verdict.before, verdict.after, verdict.higher_is_better) > 0
+        ]
         pins = self._session.goldsets.pins(self._item.goldset)
-        fallen = must_fallen(goldset, cell.subject, measures[0], run, pins)
-        members = set(groups(goldset)[cell.stratum])
-        return all(v.status not in (REGRESSED, UNDECIDED) for v in of_stratum) and not any(
-            q.query_id in members for q in fallen
+        must = {q.query_id for q in must_fallen(goldset, cell.subject, measures[0], run, pins)}
+        blocking = {
+            other.stratum for other in fell if other.stratum == cell.stratum or other.stratum not in strata
+        }
+        sharing = (set(by_name.get(name, ())) for name in blocking - ({ALL} if strata != {ALL} else set()))
+        return (
+            [] if must & set(members) or any(set(members) & shared for shared in sharing) else list(members)
         )
 
     def _check_goldset(self) -> None:

@@ -58,9 +58,8 @@ class Ledger:
                 f"pins not written: {len(self._payloads)} of {self._selected} selected gate items reported"
             )
             return
-        names = dict.fromkeys(
-            payload["goldset"] for payload in self._payloads.values() if "evidence" in payload
-        )
+        told = (p for p in self._payloads.values() if "evidence" in p or p.get("gone"))
+        names = dict.fromkeys(payload["goldset"] for payload in told)
         for name in names:
             try:
                 self._pin_one(goldsets, name, kinds, reason)
@@ -72,23 +71,28 @@ class Ledger:
         today: dict[str, dict[str, Evidence]] = {}
         accepted: dict[str, set[str]] = {}
         reported: dict[Cell, str] = {}
+        gone: set[Cell] = set()
         for nodeid, payload in self._payloads.items():
-            if payload["goldset"] != name or "evidence" not in payload:
+            if payload["goldset"] != name or payload["cell"] is None:
                 continue
             cell = Cell(*payload["cell"])
+            if payload.get("gone"):
+                gone.add(cell)
+            if "evidence" not in payload:
+                continue
             lines = today.setdefault(cell.subject, {})
             lines |= {line["query_id"]: Evidence.from_plain(line) for line in payload["evidence"]}
             if payload["pinned"]:
                 reported[cell] = nodeid.partition("[")[0]
-            if payload["accept"]:
-                accepted.setdefault(cell.subject, set()).add(cell.stratum)
+            accepted.setdefault(cell.subject, set()).update(payload["accepted"])
         pins, changes = repin(
             goldsets.pins(name),
             goldset,
             measures_of(goldset, kinds),
             today=today,
-            accepted={subject: frozenset(strata) for subject, strata in accepted.items()},
+            accepted=accepted,
             reported=reported,
+            gone=gone,
             reason=reason,
         )
         save_pins(goldsets.folders[name], pins)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 import pytest
 
 from pytest_retrieval.errors import RetrievalError, RetrieverError, SettingsError, Unavailable, listed
+from pytest_retrieval.files.shared import first_to_tell
 from pytest_retrieval.plugin import fixtures, markers
 from pytest_retrieval.plugin.goldsets import GoldSets
 from pytest_retrieval.plugin.items import Choice, GateItem
@@ -146,7 +147,10 @@ class Session:
 
     def told(self, cause: str, nodeid: str) -> str:
         """Return a cause in full for the first test that meets it, and a reference to that one for others."""
-        first = self._told.setdefault(cause, nodeid)
+        if cause not in self._told:
+            folder = shared_folder(self.config)
+            self._told[cause] = nodeid if folder is None else first_to_tell(folder, cause, nodeid)
+        first = self._told[cause]
         if first == nodeid:
             return cause
         return f"failed for the same cause as {first}: {cause.splitlines()[0]}"

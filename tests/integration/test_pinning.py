@@ -144,7 +144,7 @@ DOCUMENTS_AND_MORE = "xyzghijklmnopqrstuvwABCDEFGHIJKLMNabcdef"
     [
         (["--retrieval-pin=some"], "*--retrieval-pin=some: allowed are new, raise, all*"),
         (["--retrieval-pin=all"], "*say why with --retrieval-reason*"),
-        (["--retrieval-reason=x"], "*give --retrieval-pin or --retrieval-lock too*"),
+        (["--retrieval-reason=x"], "*give --retrieval-pin too*"),
         (["--retrieval-pin=new", "--collect-only"], "*does not go with --collect-only*"),
     ],
 )
@@ -205,3 +205,67 @@ def test_a_selected_stratum_alone_is_pinned(project):
     assert set(pins(project)["bm25"]) == {"identifier"}
     project.pin().assert_outcomes(passed=4)
     assert set(pins(project)["bm25"]) == {"identifier", "words", "all"}
+
+
+SLICED = """
+name = "store"
+relevance_level = 2
+slices = "slices"
+gate_also = ["all", "slice:lamps"]
+[subjects.bm25]
+measures = ["recall@2"]
+"""
+
+
+def test_raise_leaves_a_stratum_that_fell_within_its_tolerance(pinned):
+    """A held drop is a drop: raising must never lower."""
+    toml = pinned.goldset / "goldset.toml"
+    toml.write_text("tolerance = 0.9\n" + toml.read_text())
+    pinned.rank(i1=["x"])
+    before = pins(pinned)
+    pinned.pin("raise").assert_outcomes(passed=4)
+    assert pins(pinned) == before
+
+
+def test_raise_leaves_a_stratum_whose_slice_fell(project):
+    project.write_goldset(toml=SLICED, more={"w1": {"slices": ["lamps"]}})
+    project.pin().assert_outcomes(passed=5)
+    project.rank(w1=["x"], w2=["e"])
+    before = pins(project)
+    assert project.pin("raise").ret == 1
+    assert pins(project) == before
+
+
+def test_all_on_one_slice_replaces_the_rankings_of_its_queries(project):
+    project.write_goldset(toml=SLICED, more={"w1": {"slices": ["lamps"]}})
+    project.pin()
+    project.rank(w1=["x"])
+    result = project.pin("all", "--retrieval-reason", "no lamps any more", "-k", "lamps")
+    result.stdout.fnmatch_lines(["*slice:lamps: 0.500 → 0.000 over 1 queries"])
+    assert pins(project)["bm25"]["words"]["recall@2"]["reason"] == "no lamps any more"
+    project.run().assert_outcomes(passed=5)
+
+
+def test_a_subject_that_is_gone_can_be_pinned_away(pinned):
+    toml = pinned.goldset / "goldset.toml"
+    toml.write_text(toml.read_text().replace("subjects.bm25", "subjects.hybrid"))
+    conftest = pinned.path / "conftest.py"
+    conftest.write_text(conftest.read_text().replace('{"bm25": search}', '{"hybrid": search}'))
+    result = pinned.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["  pinned, but subject bm25 is no longer declared in goldset.toml"])
+    pinned.pin().assert_outcomes(passed=7)
+    assert set(pins(pinned)) == {"hybrid"}
+    assert [path.name for path in (pinned.goldset / "pins").iterdir()] == ["hybrid.jsonl"]
+    pinned.run().assert_outcomes(passed=4)
+
+
+def test_a_measure_that_is_gone_can_be_pinned_away(project):
+    project.write_goldset(toml=TWO_MEASURES)
+    project.pin().assert_outcomes(passed=7)
+    project.write_goldset()
+    result = project.run()
+    result.assert_outcomes(failed=3, passed=4)
+    result.stdout.fnmatch_lines(["  pinned, but measure mrr@3 is no longer part of the gold set"])
+    project.pin().assert_outcomes(passed=7)
+    project.run().assert_outcomes(passed=4)
