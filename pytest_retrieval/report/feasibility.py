@@ -79,7 +79,7 @@ def _assumptions(rows: Sequence[Feasibility]) -> list[str]:
         "attainable: mean of the best scores that any ranking could get.",
         f"drop found: the smallest drop of the mean that is found with {100 * rows[0].drop.power:g}% power,"
         f" assuming that {100 * share:g}% of the queries",
-        "change, each by what it has to lose: its pinned score, or its attainable one where nothing is pinned.",
+        "change, each by what it has to lose: its pinned score, or its attainable one without pins.",
     ]
     if any(row.at_zero is not None for row in rows):
         lines.append("at 0, at 1: share of the pinned scores that cannot fall, and that cannot rise.")
