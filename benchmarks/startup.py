@@ -1,4 +1,4 @@
-"""What the plugin costs where it is not used: CPU time of an empty `pytest --collect-only`, with and without it.
+"""What the plugin costs where it is not used: CPU time of an empty collection, with and without it.
 
 Run it in an environment where pytest-retrieval is installed:
 

@@ -28,11 +28,12 @@ if TYPE_CHECKING:
         Problem,
         QueryMismatchError,
         RetrievalError,
+        RetrievalWarning,
         RetrieverError,
         SettingsError,
         Unavailable,
     )
-    from pytest_retrieval.files.goldset import load_goldset
+    from pytest_retrieval.files.goldset import goldset_from_frames, load_goldset
     from pytest_retrieval.files.trec import load_qrels, load_run, save_run
     from pytest_retrieval.measures.notation import Measure
     from pytest_retrieval.measures.rank import MeasureKind
@@ -63,11 +64,12 @@ _ROOMS = {
         "Problem",
         "QueryMismatchError",
         "RetrievalError",
+        "RetrievalWarning",
         "RetrieverError",
         "SettingsError",
         "Unavailable",
     ),
-    "files.goldset": ("load_goldset",),
+    "files.goldset": ("goldset_from_frames", "load_goldset"),
     "files.trec": ("load_qrels", "load_run", "save_run"),
     "measures.notation": ("Measure",),
     "measures.rank": ("MeasureKind",),
@@ -99,6 +101,7 @@ __all__ = [
     "Qrels",
     "QueryMismatchError",
     "RetrievalError",
+    "RetrievalWarning",
     "RetrieverError",
     "Run",
     "ScoreTable",
@@ -112,6 +115,7 @@ __all__ = [
     "assert_recall",
     "compare",
     "evaluate",
+    "goldset_from_frames",
     "load_goldset",
     "load_qrels",
     "load_run",

@@ -81,7 +81,7 @@ class Measure:
 
     @property
     def higher_is_better(self) -> bool:
-        """Direction: whether a larger score is the better one."""
+        """Whether a larger score is the better one."""
         return self.kind.higher_is_better
 
     def scores(self, judged: Judged) -> FloatArray:
