@@ -201,7 +201,7 @@ class Gate:
             "pinned": pinned,
         }
         if verdict.status == VANISHED:
-            payload["gone"] = pinned
+            payload["gone"] = [list(cell)] if pinned else []
         elif self._session.settings.pin and verdict.status != ERROR:
             payload |= self._evidence(verdict)
         self._node.stash[PAYLOAD] = payload

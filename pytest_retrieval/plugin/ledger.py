@@ -73,13 +73,12 @@ class Ledger:
         reported: dict[Cell, str] = {}
         gone: set[Cell] = set()
         for nodeid, payload in self._payloads.items():
-            if payload["goldset"] != name or payload["cell"] is None:
+            if payload["goldset"] != name:
                 continue
-            cell = Cell(*payload["cell"])
-            if payload.get("gone"):
-                gone.add(cell)
+            gone.update(Cell(*cell) for cell in payload.get("gone", ()))
             if "evidence" not in payload:
                 continue
+            cell = Cell(*payload["cell"])
             lines = today.setdefault(cell.subject, {})
             lines |= {line["query_id"]: Evidence.from_plain(line) for line in payload["evidence"]}
             if payload["pinned"]:

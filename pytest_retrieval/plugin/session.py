@@ -11,7 +11,7 @@ import pytest
 
 from pytest_retrieval.errors import RetrievalError, RetrieverError, SettingsError, Unavailable, listed
 from pytest_retrieval.files.shared import first_to_tell
-from pytest_retrieval.plugin import fixtures, markers
+from pytest_retrieval.plugin import fixtures, markers, vanishing
 from pytest_retrieval.plugin.goldsets import GoldSets
 from pytest_retrieval.plugin.items import Choice, GateItem
 from pytest_retrieval.plugin.ledger import Ledger, merged
@@ -65,6 +65,8 @@ class Session:
         self._sent: set[tuple[str, ...]] = set()
         self._ledger = Ledger()
         self._selected = 0
+        self._modules: list[Path] = []
+        self._problems: set[str] = set()
 
     @cached_property
     def settings(self) -> Settings:
@@ -187,17 +189,33 @@ class Session:
         if gated is None:
             return
         item.extra_keyword_matches.update(gated.keywords)
+        if gated.problem:
+            self._problems.add(gated.goldset)
         if gated.cell is not None:
             self.owners.setdefault((gated.goldset, gated.cell), []).append(item.nodeid)
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+    def pytest_collectstart(self, collector: pytest.Collector) -> None:
+        """Remember which files were collected, also those without a single test."""
+        if isinstance(collector, pytest.Module):
+            self._modules.append(collector.path.resolve())
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> Generator[None, object, object]:
         """Let tests of one gold set follow each other, so that what they share is made once.
 
         pytest 9 does so by itself; before it, an index was built again whenever the gold set changed. Tests
         that use no gold set keep their places.
         """
+        items += vanishing.vanished_gates(self, session, items, self._modules)
+        result = yield
         markers.grouped(items)
+        return result
+
+    def has_problem(self, name: str) -> bool:
+        """Return whether a gold set could not be used when its tests were collected."""
+        return name in self._problems
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -239,7 +257,7 @@ class Session:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Let an item's payload ride on its report, which outlives a worker that crashes later."""
         report = yield
-        if report.when == "call" and _gate_item(item) is not None:
+        if report.when == "call" and (_gate_item(item) is not None or PAYLOAD in item.stash):
             payload: dict[str, Any] = item.stash.get(
                 PAYLOAD, {"rows": [], "goldset": "", "cell": None, "pinned": False}
             )

@@ -1,0 +1,139 @@
+"""Vanished by owner: pins whose gate test is gone fail, named after that test.
+
+A pin records the test that owns it. It has vanished when this invocation covers the test's file, the file is
+gone or was collected without the test, and no other test gates the cell. Whoever asks for node ids or for the
+last failures asked for less than the whole, so nothing is said there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import pytest
+
+from pytest_retrieval.errors import SettingsError, listed
+from pytest_retrieval.files.pins import read_pins_toml
+from pytest_retrieval.gate.cells import Cell, slug
+from pytest_retrieval.gate.ruler import counted
+from pytest_retrieval.plugin.state import PAYLOAD
+
+if TYPE_CHECKING:
+    from pytest_retrieval.plugin.session import Session
+
+__all__ = ["VanishedGate", "vanished_gates"]
+
+
+@final
+class VanishedGate(pytest.Item):
+    """The item that stands in for a gate test that is gone."""
+
+    goldset: str = ""
+    cells: Sequence[Cell] = ()
+    why: str = ""
+    is_pinned_away: bool = False
+
+    def runtest(self) -> None:
+        """Fail, or leave word that these pins may go where the session was told to pin."""
+        self.stash[PAYLOAD] = {
+            "rows": [],
+            "goldset": self.goldset,
+            "cell": None,
+            "pinned": False,
+            "gone": [list(cell) for cell in self.cells] if self.is_pinned_away else [],
+        }
+        if not self.is_pinned_away:
+            pytest.fail(self.why, pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Return what a report names this item by."""
+        return self.path, None, self.name
+
+
+def vanished_gates(
+    session: Session, root: pytest.Session, items: Sequence[pytest.Item], modules: Iterable[Path]
+) -> list[VanishedGate]:
+    """Return one failing item per gold set and owning test that is gone, sorted."""
+    covered = _covered(root.config)
+    if not covered:
+        return []
+    collected = {item.nodeid.partition("[")[0] for item in items}
+    files = set(modules)
+    found = []
+    for name, folder in session.goldsets.folders.items():
+        if session.has_problem(name):
+            continue
+        for owner, cells in sorted(_owned(folder).items()):
+            left = sorted(cell for cell in cells if (name, cell) not in session.owners)
+            why = _gone(owner, folder, root.config.rootpath, covered, files, collected) if left else ""
+            if why:
+                found.append(_item(session, root, name, owner, left, why))
+    return found
+
+
+def _covered(config: pytest.Config) -> list[Path]:
+    """Return the folders and files that this invocation covers; none where it asked for single tests."""
+    if config.getoption("lf", False) or config.getoption("pyargs", False):
+        return []
+    if any("::" in argument for argument in config.args):
+        return []
+    return [(config.invocation_params.dir / argument).resolve() for argument in config.args]
+
+
+def _owned(folder: Path) -> dict[str, list[Cell]]:
+    """Return owning test → its cells, as pins.toml says."""
+    try:
+        tables = read_pins_toml(folder)
+    except SettingsError:
+        return {}
+    owned: dict[str, list[Cell]] = {}
+    for subject, strata in _tables(tables):
+        for stratum, measures in _tables(strata):
+            for measure, pin in _tables(measures):
+                if isinstance(pin.get("owner"), str) and pin["owner"]:
+                    owned.setdefault(pin["owner"], []).append(Cell(subject, measure, stratum))
+    return owned
+
+
+def _tables(value: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(name, inner) for name, inner in value.items() if isinstance(inner, dict)]
+
+
+def _gone(
+    owner: str,
+    folder: Path,
+    rootdir: Path,
+    covered: Sequence[Path],
+    modules: set[Path],
+    collected: set[str],
+) -> str:
+    """Return why the owner of pins is gone, or an empty string where it is not, or nobody can tell."""
+    name, _, test = owner.partition("::")
+    places = [(base / name).resolve() for base in (rootdir, *folder.resolve().parents)]
+    file = next((place for place in places if place.is_file()), None)
+    if file is None:
+        wanted = places[0]
+        return f"{name} is gone" if any(wanted.is_relative_to(place) for place in covered) else ""
+    if file not in modules:
+        return ""
+    return f"{name} no longer has {test}" if owner not in collected else f"{owner} no longer gates it"
+
+
+def _item(
+    session: Session, root: pytest.Session, name: str, owner: str, cells: Sequence[Cell], why: str
+) -> VanishedGate:
+    item: VanishedGate = VanishedGate.from_parent(
+        root, name=f"{owner}[{slug(name)}-vanished]", nodeid=f"{owner}[{slug(name)}-vanished]"
+    )
+    item.goldset, item.cells = name, cells
+    item.is_pinned_away = bool(session.settings.pin)
+    pins = counted(len(cells), "pin", "pins")
+    item.why = (
+        f"{name}: {pins} of {owner} {'has' if len(cells) == 1 else 'have'} vanished: {why}, and no other test"
+        f" gates {listed(cells, 5)}\nif they are meant to go:  pytest --retrieval-pin=new  (then review and"
+        " commit the pins)"
+    )
+    words = {name, *(word for cell in cells for part in cell for word in (part, slug(part)))}
+    item.extra_keyword_matches.update(words)
+    return item
