@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -38,6 +39,8 @@ NEXT = """
 next:
   pytest --retrieval-pin=new    pins what BM25 finds today
   pytest                        fails when one kind of query gets worse"""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 ATTRIBUTES = "*/pins/*.jsonl linguist-generated=true\n"
 
@@ -85,6 +88,10 @@ def init(
     from pytest_retrieval.files.saving import write_new
     from pytest_retrieval.measures.notation import parse
 
+    if not _NAME.fullmatch(name):
+        raise click.UsageError(
+            f"a gold set cannot be named {name!r}: it names a folder; letters, digits, '-', '_' and '.' make it"
+        )
     try:
         texts, notes = _texts(name, catalog, questions, beir, _pairs(columns), parse(measure).name, into)
         write_new(texts)
@@ -148,7 +155,7 @@ def _texts(
         raise GoldSetError(f"gold set {name!r}", problems)
     folder = into / "goldsets" / name
     texts = {folder / file: text for file, text in texts_of_goldset(goldset, {"bm25": [measure]}).items()}
-    texts[into / "tests" / f"test_{name.replace('-', '_')}.py"] = TEST.format(name=name)
+    texts[into / "tests" / f"test_{re.sub(r'[-.]', '_', name)}.py"] = TEST.format(name=name)
     notes = []
     conftest = into / "conftest.py"
     if conftest.exists():

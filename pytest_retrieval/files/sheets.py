@@ -69,8 +69,12 @@ def goldset_of_sheet(
     named = dict(columns or {})
     documents, questions = read_rows(catalog), read_rows(sheet)
     of_id = _column(documents, "doc_id", _DOC_ID, named, catalog)
+    problems: list[Problem] = []
+    known = _catalog_ids(documents, of_id, catalog, problems)
     frame = pd.DataFrame([{"doc_id": _id(row, of_id), **_without(row.values, of_id)} for row in documents])
-    queries, judgments = _questions(questions, named, sheet)
+    queries, judgments = _questions(questions, named, sheet, known, problems)
+    if problems:
+        raise GoldSetError(f"gold set {name!r}", problems)
     settings: dict[str, Any] = {"provenance": f"Questions from {Path(sheet).name}."}
     grades = {judgment["grade"] for judgment in judgments}
     if max(grades, default=0) > 1:
@@ -98,6 +102,13 @@ def goldset_of_beir(folder: str | os.PathLike[str], name: str) -> GoldSet:
     """
     import pandas as pd
 
+    lacking = [
+        Problem(f"there is no {what}; a BEIR folder holds corpus.jsonl, queries.jsonl and qrels/<split>.tsv")
+        for what, pattern in (("queries.jsonl", "queries.*"), ("qrels/<split>.tsv", "qrels/*.tsv*"))
+        if not any(Path(folder).glob(pattern))
+    ]
+    if lacking:
+        raise GoldSetError(f"{folder} as a BEIR folder", lacking)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RetrievalWarning)  # what it warns of is written into goldset.toml
         found = load_goldset(folder)
@@ -135,8 +146,29 @@ def shape_of(query: str) -> str:
     return "one_word" if len(words) <= 1 else "several_words"
 
 
+def _catalog_ids(
+    rows: Sequence[Row], column: str, file: str | os.PathLike[str], problems: list[Problem]
+) -> dict[str, int]:
+    """Return id → line of a catalog's documents."""
+    lines: dict[str, int] = {}
+    for row in rows:
+        name = _id(row, column)
+        if not name:
+            problems.append(Problem(f"the id in column {column!r} is empty", str(file), row.line))
+        elif name in lines:
+            message = f"id {name!r} is taken by line {lines[name]}; ids are unique"
+            problems.append(Problem(message, str(file), row.line))
+        else:
+            lines[name] = row.line
+    return lines
+
+
 def _questions(
-    rows: Sequence[Row], named: Mapping[str, str], sheet: str | os.PathLike[str]
+    rows: Sequence[Row],
+    named: Mapping[str, str],
+    sheet: str | os.PathLike[str],
+    known: Mapping[str, int],
+    problems: list[Problem],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return queries and judgments; rows with the same question are one query."""
     of_query = _column(rows, "query", _QUERY, named, sheet)
@@ -145,34 +177,57 @@ def _questions(
     of_stratum = _column(rows, "stratum", _STRATUM, named, sheet, needed=False)
     of_grade = _column(rows, "grade", _GRADE, named, sheet, needed=False)
     queries: dict[str, dict[str, Any]] = {}
-    judgments: list[dict[str, Any]] = []
-    problems: list[Problem] = []
+    first: dict[str, int] = {}
+    judgments: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
-        text = str(row.values.get(of_query) or "").strip()
-        if not text:
-            problems.append(Problem(f"the question in column {of_query!r} is empty", str(sheet), row.line))
+        wrong = [
+            f"the {what} in column {column!r} is empty"
+            for what, column in (("question", of_query), ("query_id", of_query_id), ("stratum", of_stratum))
+            if column and not str(_value(row, column)).strip()
+        ]
+        if wrong:
+            problems += (Problem(message, str(sheet), row.line) for message in wrong)
             continue
-        key = str(row.values[of_query_id]) if of_query_id else text
+        text = str(_value(row, of_query)).strip()
+        key = str(_value(row, of_query_id)).strip() if of_query_id else text
+        stratum = str(_value(row, of_stratum)).strip() if of_stratum else shape_of(text)
         query = queries.setdefault(
             key,
             {
                 "query_id": key if of_query_id else f"q{len(queries) + 1:03d}",
                 "query": text,
-                "stratum": str(row.values[of_stratum]) if of_stratum else shape_of(text),
+                "stratum": stratum,
                 **{name: row.values[name] for name in _OPTIONAL if row.values.get(name) not in (None, "")},
             },
         )
+        line = first.setdefault(key, row.line)
+        for what, value in (("query", text), ("stratum", stratum)):
+            if query[what] != value:
+                message = f"{what} {value!r} of {key!r} is {query[what]!r} on line {line}; a query has one"
+                problems.append(Problem(message, str(sheet), row.line))
         grade = _grade(row, of_grade, sheet, problems)
-        judgments += (
-            {"query_id": query["query_id"], "doc_id": doc_id, "grade": grade}
-            for doc_id in _ids(row.values.get(of_relevant))
-        )
-    if problems:
-        raise GoldSetError(f"the question sheet {sheet}", problems)
-    found = {judgment["query_id"] for judgment in judgments if judgment["grade"] > 0}
+        for doc_id in _ids(row.values.get(of_relevant)):
+            query_id = query["query_id"]
+            judgment = {"query_id": query_id, "doc_id": doc_id, "grade": grade}
+            before = judgments.setdefault((query_id, doc_id), judgment)
+            if doc_id not in known:
+                message = f"document {doc_id!r} is not in the catalog of {len(known)} documents"
+                problems.append(Problem(message, str(sheet), row.line))
+            if before["grade"] != grade:
+                message = (
+                    f"document {doc_id!r} has grade {grade} here and {before['grade']} for the same query"
+                )
+                problems.append(Problem(message + " further up", str(sheet), row.line))
+    found = {query_id for (query_id, _), judgment in judgments.items() if judgment["grade"] > 0}
     for query in queries.values():
         query.setdefault("answerable", query["query_id"] in found)
-    return list(queries.values()), judgments
+    return list(queries.values()), list(judgments.values())
+
+
+def _value(row: Row, column: str) -> Any:
+    """Return the value of a cell; an empty string where there is none."""
+    value = row.values.get(column)
+    return "" if value is None else value
 
 
 def _grade(row: Row, column: str, sheet: str | os.PathLike[str], problems: list[Problem]) -> int:
@@ -198,8 +253,7 @@ def _ids(cell: object) -> list[str]:
 
 
 def _id(row: Row, column: str) -> str:
-    value = row.values.get(column)
-    return "" if value is None else str(value)
+    return str(_value(row, column)).strip()
 
 
 def _without(values: Mapping[str, Any], column: str) -> dict[str, Any]:
