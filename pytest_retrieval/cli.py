@@ -90,7 +90,7 @@ def init(
 
     if not _NAME.fullmatch(name):
         raise click.UsageError(
-            f"a gold set cannot be named {name!r}: it names a folder; letters, digits, '-', '_' and '.' make it"
+            f"a gold set cannot be named {name!r}: it names a folder; letters, digits, - _ and . make it"
         )
     try:
         texts, notes = _texts(name, catalog, questions, beir, _pairs(columns), parse(measure).name, into)
