@@ -1,0 +1,241 @@
+"""Calling a retriever: what it may be, what it may return, and what is told when it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pytest_retrieval import Unavailable
+from pytest_retrieval.errors import RetrieverError
+from pytest_retrieval.retrievers.calling import retrieve
+from pytest_retrieval.retrievers.telling import told
+
+QUERIES = {"q1": "red lamp", "q2": "rug"}
+
+
+def ask(retriever, k=10, **more):
+    return retrieve(retriever, QUERIES, k, name="mine", run_async=asyncio.run, **more)
+
+
+def test_every_query_is_asked_once_in_order_with_its_text_and_k():
+    asked = []
+
+    def search(query, k):
+        asked.append((query, k))
+        return ["a"]
+
+    run = ask(search, 7)
+    assert asked == [("red lamp", 7), ("rug", 7)]
+    assert run.name == "mine"
+    assert dict(run) == {"q1": ("a",), "q2": ("a",)}
+
+
+def test_each_step_is_told():
+    steps = []
+    ask(lambda query, k: [], on_query=lambda: steps.append(1))
+    assert len(steps) == 2
+
+
+def test_scores_are_kept_and_a_lists_order_is_never_changed():
+    run = ask(lambda query, k: [("b", 1.0), ("a", 3.0)])
+    assert run["q1"] == ("b", "a")
+    assert run.scored("q1") == (("b", 1.0), ("a", 3.0))
+
+
+def test_a_mapping_is_sorted_before_it_is_cut():
+    assert ask(lambda query, k: {"b": 1.0, "a": 3.0, "c": 2.0}, 2)["q1"] == ("a", "c")
+
+
+def test_stages_are_kept_in_order_and_the_last_is_the_ranking():
+    run = ask(lambda query, k: {"lexical": ["x", "y"], "dense": [("y", 2.0)], "fused": ["y", "x"]})
+    assert list(run.stages) == ["lexical", "dense", "fused"]
+    assert run["q1"] == run.stages["fused"]["q1"] == ("y", "x")
+    assert run.stages["dense"].scored("q1") == (("y", 2.0),)
+
+
+def test_a_stage_that_only_some_queries_reach():
+    run = ask(lambda query, k: {"fused": ["a"]} if query == "rug" else {"lexical": ["b"], "fused": ["a"]})
+    assert "q2" not in run.stages["lexical"]
+    assert run["q2"] == ("a",)
+
+
+def test_an_empty_mapping_is_an_empty_ranking():
+    assert ask(lambda query, k: {})["q1"] == ()
+
+
+def test_awaitables_are_waited_for_wherever_they_come_from():
+    async def found():
+        return ["a"]
+
+    assert ask(lambda query, k: found())["q1"] == ("a",)
+
+
+class Client:
+    made = 0
+
+    def __init__(self, size=1):
+        type(self).made += 1
+
+    def search(self, query, k):
+        return ["a"]
+
+
+def test_a_class_is_a_factory_and_made_once():
+    Client.made = 0
+    assert ask(Client)["q1"] == ("a",)
+    assert Client.made == 1
+
+
+class Both:
+    def search(self, query, k):
+        return ["searched"]
+
+    def __call__(self):
+        raise AssertionError("an object that has `search` is no factory")
+
+
+def test_search_goes_before_being_callable():
+    assert ask(Both())["q1"] == ("searched",)
+
+
+def test_a_function_whose_arguments_all_have_defaults_is_a_retriever():
+    assert ask(lambda query="", k=10: [query])["q1"] == ("red lamp",)
+
+
+def test_any_arguments_are_those_of_a_retriever():
+    assert ask(lambda *arguments: [arguments[0]])["q1"] == ("red lamp",)
+
+
+def test_a_builtin_without_a_signature_is_called_as_a_retriever():
+    with pytest.raises(RetrieverError, match=r"mine, query 'q1' \('red lamp'\) raised "):
+        ask(max)
+
+
+@pytest.mark.parametrize("thing", ["lucene", 5, None, ["a"], {"search": 1}])
+def test_what_is_no_retriever(thing):
+    with pytest.raises(RetrieverError, match=r"mine is .*; a retriever is callable\(query, k\)"):
+        ask(thing)
+
+
+def test_a_factory_that_makes_none():
+    with pytest.raises(RetrieverError, match="mine is 'lucene'; a retriever is"):
+        ask(lambda: "lucene")
+
+
+@pytest.mark.parametrize(
+    "answer, message",
+    [
+        (None, "returned None; allowed are ids"),
+        (5, "returned 5; allowed are ids"),
+        (np.float64(0.5), "returned .*0.5.*; allowed are ids"),
+        ("a", "returned 'a'; allowed are ids"),
+        (b"a", "returned b'a'; allowed are ids"),
+        ({"a", "b"}, "returned {.*; a set has no order"),
+        (frozenset("a"), "returned frozenset.*; a set has no order"),
+        ([1, 2], "doc_id 1 in query 'q1' is of type int"),
+        ([None], "doc_id None in query 'q1'"),
+        ([""], "empty doc_id in query 'q1'"),
+        ([("a", "high")], r"query 'q1': scores that are no numbers: a \('high'\)"),
+        ([("a", float("nan"))], r"query 'q1': scores that are no numbers: a \(nan\)"),
+        (pd.Series({"a": 1.0}), "doc_id 1.0 in query 'q1' is of type float"),
+        ({"a": 1.0, "b": None}, "mixes scores and stages: a, b"),
+        ({"a": None}, "returned None as stage 'a'"),
+        ({"a": {"b"}}, "returned {'b'} as stage 'a'.*; a set has no order"),
+        ({"a": ["x"], "b": "y"}, "returned 'y' as stage 'b'"),
+    ],
+)
+def test_what_is_no_ranking(answer, message):
+    with pytest.raises(RetrieverError, match=f"^mine.*{message}"):
+        ask(lambda query, k: answer)
+
+
+@pytest.mark.parametrize("score", [1, 1.5, np.float32(0.5), np.int64(3), np.array(2.0)])
+def test_every_kind_of_number_is_a_score(score):
+    assert ask(lambda query, k: {"a": score})["q1"] == ("a",)
+
+
+def test_an_exception_names_query_text_and_place():
+    def search(query, k):
+        if query == "rug":
+            raise OSError("gone")
+        return ["a"]
+
+    with pytest.raises(RetrieverError) as caught:
+        ask(search)
+    first, place = str(caught.value).splitlines()
+    assert first == "mine, query 'q2' ('rug') raised OSError: gone"
+    line = search.__code__.co_firstlineno + 2
+    assert place.startswith(f"  at {__file__}:{line} in search")
+    assert isinstance(caught.value.__cause__, OSError)
+
+
+def test_an_exception_of_an_async_retriever_names_its_place():
+    async def search(query, k):
+        await asyncio.sleep(0)
+        raise OSError("gone")
+
+    with pytest.raises(RetrieverError, match=rf"at {__file__}:\d+ in search"):
+        ask(search)
+
+
+def test_an_exception_of_a_factory():
+    def make():
+        raise OSError("gone")
+
+    with pytest.raises(RetrieverError, match=r"the factory of mine raised OSError: gone\n  at .* in make"):
+        ask(make)
+
+
+def test_an_interrupt_is_no_fault_of_the_retriever():
+    def search(query, k):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask(search)
+
+
+def unavailable(*arguments):
+    raise Unavailable("no key")
+
+
+@pytest.mark.parametrize(
+    "retriever",
+    [Unavailable("no key"), lambda: Unavailable("no key"), lambda: unavailable(), lambda q, k: unavailable()],
+    ids=["instead", "made", "raised by the factory", "raised"],
+)
+def test_unavailable_stays_what_it_is(retriever):
+    with pytest.raises(Unavailable) as caught:
+        ask(retriever)
+    assert caught.value.reason == "no key"
+
+
+def caught_from(function, *arguments):
+    try:
+        function(*arguments)
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def test_places_in_libraries_are_left_out_where_there_are_others():
+    text = told(caught_from(json.loads, "{"))
+    assert text.splitlines()[0].startswith("JSONDecodeError: ")
+    assert "json/decoder.py" not in text
+    assert text.splitlines()[1].endswith("in caught_from")
+
+
+def test_no_more_than_three_places_are_told_innermost_first():
+    def deep(n):
+        return 1 / n if n == 0 else deep(n - 1)
+
+    places = told(caught_from(deep, 9)).splitlines()[1].removeprefix("  at ").split(" ← ")
+    assert len(places) == 3
+    assert all(place.endswith("in deep") for place in places)
+
+
+def test_an_exception_that_was_never_raised_has_no_place():
+    assert told(ValueError("x")) == "ValueError: x"
