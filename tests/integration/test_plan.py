@@ -307,6 +307,14 @@ def test_last_failed_judges_nothing_gone(planned):
     planned.run("--lf").assert_outcomes(failed=1)
 
 
+def test_last_failed_does_not_believe_an_earlier_loss(planned):
+    """The comparison is back; ``--lf`` takes its passing test out of the file before anybody sees it."""
+    planned.tests(FIRST.replace("== 30", "== 31"))
+    planned.run().assert_outcomes(failed=2)
+    planned.tests(FIRST.replace("== 30", "== 31") + SECOND)
+    planned.run("--lf").assert_outcomes(failed=1)
+
+
 def test_a_selection_by_keyword_leaves_the_vanished_out(planned):
     planned.tests(FIRST)
     planned.run("-k", "hybrid").assert_outcomes(passed=1, deselected=1)
