@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 import pytest
 
 from pytest_retrieval.errors import RetrievalError, RetrieverError, Unavailable, listed
+from pytest_retrieval.gate.branch import branch_changes
 from pytest_retrieval.gate.cells import Cell, described, groups
 from pytest_retrieval.gate.difference import QueryChange
 from pytest_retrieval.gate.judging import fault_of, infeasible, judge, must_fallen
@@ -24,6 +25,7 @@ from pytest_retrieval.gate.verdict import (
     worse_by,
 )
 from pytest_retrieval.model import ALL, Run
+from pytest_retrieval.plugin.against import accepted
 from pytest_retrieval.plugin.items import GateItem, kinds_of
 from pytest_retrieval.plugin.running import as_run
 from pytest_retrieval.plugin.settings import PIN_ALL, PIN_NEW, PIN_RAISE
@@ -53,6 +55,7 @@ class Gate:
         self._session = session
         self._item = item
         self._node = node
+        self._branch_notes: list[str] = []
         self.checked = False
 
     def check(self) -> None:
@@ -123,17 +126,24 @@ class Gate:
         goldset, pins = session.goldsets.get(name), session.goldsets.pins(name)
         kinds = kinds_of(self._node)
         measures = session.goldsets.measures(name, subject, kinds)
-        cells = [cell for cell in session.goldsets.cells(name, kinds, None) if cell.subject == subject]
+        cells = [cell for cell in session.cells(name, kinds, None) if cell.subject == subject]
+        then = session.pins_then(name)
         if not measures:
-            return {cell: _gone(cell, pins.cells[cell].value) for cell in cells}
+            both = {**pins.cells, **then.cells}
+            return {cell: _gone(cell, both[cell].value) for cell in cells}
         run = self._run(goldset, subject)
-        return session.judged(
-            (name, subject),
-            run,
-            lambda: judge(
-                goldset, subject, measures, run, pins, cells, described(goldset, subject, measures, cells)
-            ),
-        )
+
+        def verdicts() -> Mapping[Cell, Verdict]:
+            also = described(goldset, subject, measures, cells)
+            new = [cell for cell in cells if cell not in then.cells]
+            found = judge(goldset, subject, measures, run, pins, new, also)
+            if session.against is None or len(new) == len(cells):
+                return found
+            old = [cell for cell in cells if cell in then.cells]
+            of_base = judge(session.against.rules(goldset), subject, measures, run, then, old)
+            return found | (accepted(of_base, then, pins) if session.settings.accept_lowered else of_base)
+
+        return session.judged((name, subject), run, verdicts)
 
     def _run(self, goldset: GoldSet, subject: str) -> Run:
         """Return a subject's run, if it can be judged.
@@ -262,7 +272,7 @@ class Gate:
             pins = session.goldsets.pins(name)
         except RetrievalError as error:
             self._fail(str(error), cause=str(error))
-        declared = set(session.goldsets.cells(name, kinds_of(self._node), None))
+        declared = set(session.cells(name, kinds_of(self._node), None))
         unpinned = [cell for cell in cells if cell not in pins.cells]
         rows: list[dict[str, Any]] = []
         problems: list[str] = []
@@ -285,11 +295,12 @@ class Gate:
                 continue
             problems += self._must(goldset, subject)
             problems += self._removed(goldset, subject)
+            problems += self._branch(goldset, subject)
             rows += [
                 row_of(name, verdict).plain() for cell, verdict in verdicts.items() if cell not in declared
             ]
         self._node.stash[PAYLOAD] = {"rows": rows, "goldset": name, "cell": None, "pinned": False}
-        self._node.stash[PAYLOAD]["notes"] = session.goldsets.notes(name)
+        self._node.stash[PAYLOAD]["notes"] = [*session.goldsets.notes(name), *self._branch_notes]
         if problems:
             self._fail(f"{name}: " + "\n\n".join(problems))
 
@@ -317,6 +328,36 @@ class Gate:
     def _fallen(self, change: QueryChange) -> str:
         text = f" “{change.text}”" if self._session.settings.show_text else ""
         return f"  {change.query_id}{text}  {number(change.before)} → {number(change.after)}"
+
+    def _branch(self, goldset: GoldSet, subject: str) -> list[str]:
+        """Return a paragraph on what this branch changed about how it is judged, if that favours it."""
+        session, against = self._session, self._session.against
+        measures = self._measures(subject)
+        if against is None or not measures or goldset.name not in against.goldsets.folders:
+            return []
+        changes = branch_changes(
+            against.goldsets.get(goldset.name),
+            goldset,
+            subject,
+            measures[0],
+            self._run(goldset, subject),
+            against.pins(goldset.name),
+            session.goldsets.pins(goldset.name),
+        )
+        favouring = sum(change.favours for change in changes)
+        if not changes:
+            return []
+        favour = {True: " (favours this branch)", False: ""}
+        lines = [f"  {change.what}{favour[change.favours]}" for change in changes]
+        text = (
+            f"{subject}: against {against.label} this branch changed"
+            f" {counted(len(changes), 'thing', 'things')} about how it is judged, {favouring} in its own"
+            " favour:"
+        )
+        if not favouring or session.settings.accept_lowered:
+            self._branch_notes += [text, *lines]
+            return []
+        return ["\n".join([text, *lines, "if a reviewer agrees:  add --retrieval-accept-lowered"])]
 
     def _removed(self, goldset: GoldSet, subject: str) -> list[str]:
         """Return a paragraph on pinned queries that the gate no longer sees."""

@@ -46,6 +46,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--retrieval-details", action="store_true", help="show every changed query, not the worst ten"
     )
+    group.addoption(
+        "--retrieval-against",
+        metavar="REV",
+        default="",
+        help="judge against the pins, tolerances, rules and cells of the merge base of REV and HEAD",
+    )
+    group.addoption(
+        "--retrieval-accept-lowered",
+        action="store_true",
+        help="with --retrieval-against: let pass, and print, what this branch lowered with a reason",
+    )
     parser.addini(
         "retrieval_goldsets",
         "folders or globs that hold gold sets",

@@ -73,7 +73,7 @@ def _items(
 ) -> list[GateItem]:
     """Return the gold set's own item and one per cell; only the first where the gold set cannot be used."""
     try:
-        cells = session.goldsets.cells(name, kinds_of(metafunc.definition), subjects)
+        cells = session.cells(name, kinds_of(metafunc.definition), subjects)
     except RetrievalError as error:
         return [GateItem(name, problem=str(error))]
     return [GateItem(name, cells=cells), *(GateItem(name, cell) for cell in cells)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 
 from pytest_retrieval.errors import RetrievalError, RetrieverError, SettingsError, Unavailable, listed
 from pytest_retrieval.files.shared import first_to_tell
+from pytest_retrieval.gate.pin import Pins
 from pytest_retrieval.plugin import fixtures, markers, vanishing
+from pytest_retrieval.plugin.against import Against
 from pytest_retrieval.plugin.goldsets import GoldSets
 from pytest_retrieval.plugin.items import Choice, GateItem
 from pytest_retrieval.plugin.ledger import Ledger, merged
@@ -25,6 +28,7 @@ from pytest_retrieval.retrievers.telling import told
 if TYPE_CHECKING:
     from pytest_retrieval.gate.cells import Cell
     from pytest_retrieval.gate.verdict import Verdict
+    from pytest_retrieval.measures.rank import MeasureKind
     from pytest_retrieval.model import Run
 
 _Value = TypeVar("_Value")
@@ -78,6 +82,42 @@ class Session:
             One of them is not allowed.
         """
         return read(self.config)
+
+    @cached_property
+    def against(self) -> Against | None:
+        """The base that the branch is held against, if that was asked for.
+
+        Raises
+        ------
+        SettingsError
+            The revision cannot be had.
+        """
+        return Against(self.settings.rootdir, self.settings.against) if self.settings.against else None
+
+    def pins_then(self, name: str) -> Pins:
+        """Return a gold set's pins at the base; empty where there is no base.
+
+        Raises
+        ------
+        RetrievalError
+            They cannot be used.
+        """
+        return Pins() if self.against is None else self.against.pins(name)
+
+    def cells(
+        self, name: str, kinds: Sequence[MeasureKind], subjects: Sequence[str] | None
+    ) -> tuple[Cell, ...]:
+        """Return what is gated of a gold set: declared, pinned, or pinned at the base.
+
+        Raises
+        ------
+        RetrievalError
+            The gold set cannot be used.
+        """
+        cells = set(self.goldsets.cells(name, kinds, subjects))
+        with contextlib.suppress(RetrievalError):  # the items say so when they run
+            cells |= {c for c in self.pins_then(name).cells if subjects is None or c.subject in subjects}
+        return tuple(sorted(cells))
 
     def choice_of(self, name: str) -> Choice:
         """Return the same choice of one gold set for every test, so that pytest sees one parameter."""
@@ -176,6 +216,8 @@ class Session:
                     f" {', '.join(self.goldsets.folders) or 'none'}"
                 )
             self.goldsets.check_files()
+            if self.against is not None:
+                self.against.goldsets.check_files()
         except SettingsError as error:
             raise pytest.UsageError(str(error)) from error
 
@@ -273,6 +315,8 @@ class Session:
     def pytest_sessionfinish(self, exitstatus: int | pytest.ExitCode) -> None:
         """Write the pins, if that was asked for and everything that was selected has reported."""
         self.retrievals.close()
+        if self.against is not None:
+            self.against.close()
         if is_worker(self.config) or self._ledger.is_empty or not self.settings.pin:
             return
         if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):

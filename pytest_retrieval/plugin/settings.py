@@ -36,6 +36,8 @@ class Settings:
         Whether planned comparisons are locked instead of run.
     reason
         Why a pin is lowered, or a locked plan changed.
+    against, accept_lowered
+        Revision to judge against, and whether what was lowered with a reason passes there.
     details
         Whether failures show every query.
     fail_unavailable
@@ -50,6 +52,8 @@ class Settings:
     lock: bool = False
     reason: str = ""
     details: bool = False
+    against: str = ""
+    accept_lowered: bool = False
     fail_unavailable: bool = False
     show_text: bool = True
 
@@ -88,7 +92,15 @@ def read(config: pytest.Config) -> Settings:
                 f"{option} is refused where the environment variable CI is set: {what} written by people,"
                 " reviewed, and committed"
             )
+    against = config.getoption("--retrieval-against").strip()
+    accept_lowered = bool(config.getoption("--retrieval-accept-lowered"))
+    if pin and against:
+        raise SettingsError("--retrieval-pin writes pins and --retrieval-against judges by others: give one")
+    if accept_lowered and not against:
+        raise SettingsError("--retrieval-accept-lowered goes with --retrieval-against=REV")
     return Settings(
+        against=against,
+        accept_lowered=accept_lowered,
         rootdir=config.rootpath,
         default=config.getini("retrieval_goldset"),
         pin=pin,

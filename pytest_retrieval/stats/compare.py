@@ -114,8 +114,8 @@ def compare(
 def _scored(run: Run, measure: Measure, qrels: Qrels, side: str) -> Scores:
     if not any(query_id in run for query_id in qrels):
         raise QueryMismatchError(
-            f"{side}{f' ({run.name})' if run.name else ''} answers none of the {len(qrels)} judged queries; it"
-            f" answers {listed(run, 3) or 'nothing'}, judged are {listed(qrels, 3) or 'none'}"
+            f"{side}{f' ({run.name})' if run.name else ''} answers none of the {len(qrels)} judged queries;"
+            f" it answers {listed(run, 3) or 'nothing'}, judged are {listed(qrels, 3) or 'none'}"
         )
     return evaluate(qrels, run, [measure])[measure]
 

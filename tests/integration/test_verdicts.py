@@ -128,7 +128,9 @@ def test_a_changed_judgment_is_not_read_as_worse_search(pinned):
     pinned.write_goldset(gold=dict(GOLD, w3={"e": 2}))
     result = pinned.run()
     result.assert_outcomes(passed=4)
-    result.stdout.fnmatch_lines(["note: ruler changed: 2 judgments: w3 e unjudged → exact, w3 f exact → unjudged"])
+    result.stdout.fnmatch_lines(
+        ["note: ruler changed: 2 judgments: w3 e unjudged → exact, w3 f exact → unjudged"]
+    )
 
 
 def test_a_changed_catalog_is_named_and_does_not_decide(pinned):

@@ -135,6 +135,6 @@ def test_a_query_that_one_run_lacks_scores_zero():
 def test_repr_is_short_and_says_the_verdict():
     said = repr(compare(FIRST, LATER, "mrr@10", qrels=QRELS))
     assert said == (
-        "<Comparison 'first over later on mrr@10': mean difference 0.500; wins, losses, ties 8, 0, 0; p 0.008;"
-        " established at 0.05: yes>"
+        "<Comparison 'first over later on mrr@10': mean difference 0.500; wins, losses, ties 8, 0, 0;"
+        " p 0.008; established at 0.05: yes>"
     )
