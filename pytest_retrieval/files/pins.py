@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,9 +81,10 @@ def load_pins(folder: Path) -> Pins:
         pins.toml is not readable as TOML.
     """
     problems: list[Problem] = []
-    cells = _cells(folder / PINS, read_pins_toml(folder), problems)
+    tables = read_pins_toml(folder)
+    cells = _cells(folder / PINS, tables, problems)
     evidence = {}
-    for subject in sorted({cell.subject for cell in cells}):
+    for subject in sorted(name for name, of_subject in tables.items() if isinstance(of_subject, dict)):
         path = folder / EVIDENCE / f"{subject}.jsonl"
         if not _SAFE.fullmatch(subject):
             problems.append(Problem(f"subject {subject!r} cannot name a file", str(folder / PINS)))
@@ -201,17 +202,16 @@ def _is_number(value: object) -> bool:
 def _lines(path: Path, problems: list[Problem]) -> dict[str, Evidence]:
     lines: dict[str, Evidence] = {}
     try:
-        texts = path.read_text(encoding="utf-8").splitlines()
+        # Not splitlines(): an id may hold what Unicode calls a line separator.
+        texts = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         problems.append(Problem(f"not UTF-8: {error}", str(path)))
         return lines
-    for number, text in enumerate(texts, start=1):
+    for number, text in enumerate(texts if texts != [""] else [], start=1):
         try:
-            line = Evidence.from_plain(json.loads(text))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            what = (
-                "a mark of a merge conflict" if _CONFLICT.match(text) else f"no line of evidence ({error!r})"
-            )
+            line = _evidence(json.loads(text))
+        except ValueError as error:
+            what = "a mark of a merge conflict" if _CONFLICT.match(text) else f"no line of evidence ({error})"
             problems.append(
                 Problem(f"{what}; take it from one side and pin the stratum again", str(path), number)
             )
@@ -227,6 +227,54 @@ def _lines(path: Path, problems: list[Problem]) -> dict[str, Evidence]:
             )
         lines[line.query_id] = line
     return lines
+
+
+def _evidence(value: object) -> Evidence:
+    """Return one line's evidence.
+
+    Raises
+    ------
+    ValueError
+        It is none; the message names the key.
+    """
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object")
+    grade = _every(_is_whole, mapping=True)
+    checks: dict[str, Callable[[object], bool]] = {
+        **dict.fromkeys(("query_id", "stratum", "query"), _is_text),
+        "ranking": _every(_is_text),
+        "returned": _is_whole,
+        "grades": grade,
+        "scores": _every(lambda score: score is None or _is_number(score), mapping=True),
+    }
+    for key, check in checks.items():
+        if key not in value:
+            raise ValueError(f"there is no {key!r}")
+        if not check(value[key]):
+            raise ValueError(f"{key} is {value[key]!r}")
+    for key, check in (("ranks", grade), ("slices", _every(_is_text))):
+        if key in value and not check(value[key]):
+            raise ValueError(f"{key} is {value[key]!r}")
+    return Evidence.from_plain(value)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _every(check: Callable[[object], bool], *, mapping: bool = False) -> Callable[[object], bool]:
+    """Return a check of a list whose every entry, or of a mapping whose every value, passes one."""
+
+    def checks(value: object) -> bool:
+        if mapping:
+            return isinstance(value, dict) and all(map(check, value.values()))
+        return isinstance(value, list) and all(map(check, value))
+
+    return checks
 
 
 def _line(line: Evidence) -> str:

@@ -1,0 +1,279 @@
+"""Pins on disk: what is written is read again, and what cannot be trusted is refused with its place."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import replace
+
+import pytest
+
+from pytest_retrieval.errors import PinError, SettingsError
+from pytest_retrieval.files.pins import load_pins, read_pins_toml, save_pins
+from pytest_retrieval.gate.cells import Cell
+from pytest_retrieval.gate.pin import Evidence, Pin, Pins
+
+CELL = Cell("bm25", "recall@5", "exact identifier")
+
+
+def line(query_id, score=1.0, **changed):
+    return replace(
+        Evidence(
+            query_id=query_id,
+            stratum="exact identifier",
+            query="0" * 16,
+            ranking=("d-1", "ä"),
+            returned=2,
+            grades={"d-1": 2},
+            scores={"recall@5": score},
+        ),
+        **changed,
+    )
+
+
+def pins(**changed):
+    pin = Pin(value=0.75, n=2, best=0.8, judgments="abc", catalog="def", owner="test.py::test")
+    lines = {"q2": line("q2", 0.5), "q1": line("q1", slices=("x",), ranks={"d-9": 50})}
+    return Pins({CELL: replace(pin, **changed)}, {"bm25": lines})
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{}, {"reason": 'why "so"\nand so'}, {"tolerance": 0.02, "rule": "established"}, {"tolerance": 0.0}],
+)
+def test_what_is_saved_is_loaded(tmp_path, changed):
+    save_pins(tmp_path, pins(**{k: v for k, v in changed.items() if k == "reason"}))
+    if "tolerance" in changed:
+        added = "".join(f"{key} = {json.dumps(value)}\n" for key, value in changed.items())
+        path = tmp_path / "pins.toml"
+        path.write_text(path.read_text() + added)
+    found = load_pins(tmp_path)
+    assert found.cells == pins(**changed).cells
+    assert {q: e.plain() for q, e in found.evidence["bm25"].items()} == {
+        q: e.plain() for q, e in pins().evidence["bm25"].items()
+    }
+
+
+def test_a_folder_without_pins(tmp_path):
+    assert load_pins(tmp_path) == Pins()
+    assert read_pins_toml(tmp_path) == {}
+
+
+def test_evidence_is_one_line_per_query_sorted_and_readable(tmp_path):
+    save_pins(tmp_path, pins())
+    text = (tmp_path / "pins/bm25.jsonl").read_bytes().decode()
+    assert [json.loads(line)["query_id"] for line in text.splitlines()] == ["q1", "q2"]
+    assert text.endswith("}\n")
+    assert "ä" in text
+    assert ": " not in text
+
+
+def test_ids_may_hold_what_unicode_calls_a_line_end(tmp_path):
+    lines = {"q\u20281": line("q\u20281", ranking=("d\x85", "d\u2029"))}
+    save_pins(tmp_path, Pins({CELL: Pin(value=1.0, n=1, best=1.0)}, {"bm25": lines}))
+    assert load_pins(tmp_path).evidence["bm25"] == lines
+
+
+def test_a_value_keeps_every_digit(tmp_path):
+    value = 0.1 + 0.2
+    lines = {"q1": line("q1", value)}
+    save_pins(tmp_path, Pins({CELL: Pin(value=value, n=1, best=value)}, {"bm25": lines}))
+    assert load_pins(tmp_path).cells[CELL].value == value
+
+
+def test_saving_again_writes_the_same_bytes(tmp_path):
+    save_pins(tmp_path, pins())
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+    save_pins(tmp_path, load_pins(tmp_path))
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
+
+
+def test_tables_are_in_order_whatever_was_pinned_first(tmp_path):
+    cells = {Cell("bm25", m, s): Pin(value=1.0, n=1, best=1.0) for m in ("b@1", "a@1") for s in ("y", "x")}
+    save_pins(tmp_path, Pins(dict(sorted(cells.items())), {"bm25": {}}))
+    table = tomllib.loads((tmp_path / "pins.toml").read_text())["bm25"]
+    assert {stratum: list(measures) for stratum, measures in table.items()} == {
+        "x": ["a@1", "b@1"],
+        "y": ["a@1", "b@1"],
+    }
+
+
+def test_comments_and_edits_of_people_stay(tmp_path):
+    save_pins(tmp_path, pins())
+    path = tmp_path / "pins.toml"
+    path.write_text(path.read_text() + "tolerance = 0.02  # two flaky queries\n")
+    save_pins(tmp_path, Pins({CELL: replace(load_pins(tmp_path).cells[CELL], value=0.5)}, pins().evidence))
+    text = path.read_text()
+    assert "tolerance = 0.02  # two flaky queries" in text
+    assert "value = 0.5\n" in text
+
+
+def test_a_reason_that_no_longer_stands_is_taken_out(tmp_path):
+    save_pins(tmp_path, pins(reason="why"))
+    assert 'reason = "why"' in (tmp_path / "pins.toml").read_text()
+    save_pins(tmp_path, pins())
+    assert "reason" not in (tmp_path / "pins.toml").read_text()
+
+
+def test_evidence_of_a_subject_that_is_pinned_no_longer_goes(tmp_path):
+    save_pins(tmp_path, pins())
+    (tmp_path / "pins/notes.txt").write_text("ours")
+    save_pins(tmp_path, Pins())
+    assert not (tmp_path / "pins/bm25.jsonl").exists()
+    assert (tmp_path / "pins/notes.txt").read_text() == "ours"
+    assert load_pins(tmp_path) == Pins()
+
+
+@pytest.mark.parametrize("subject", ["../up", "a/b", ".hidden", "a b", ""])
+def test_a_subject_that_cannot_name_a_file(tmp_path, subject):
+    cell = Cell(subject, "recall@5", "all")
+    with pytest.raises(PinError, match="cannot name a file"):
+        save_pins(tmp_path, Pins({cell: Pin(value=1.0, n=1, best=1.0)}, {subject: {}}))
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "pins.toml").write_text(f'["{subject}".all."recall@5"]\nvalue = 1.0\nn = 1\nbest = 1.0\n')
+    with pytest.raises(PinError, match="cannot name a file"):
+        load_pins(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("a = 1\n", r"\[a\] is 1; a pin is a table"),
+        ("[a]\nb = 1\n", r"\[a.b\] is 1; a pin is a table"),
+        ("[a.b]\nc = 1\n", r'\[a.b."c"\] is 1; a table with value, n and best is needed'),
+        ("[a.b.c]\nvalue = 1\nn = 1\n", r'\[a.b."c"\]: best is None; a number is needed'),
+        ("[a.b.c]\nvalue = true\nn = 1\nbest = 1\n", "value is True; a number is needed"),
+        ("[a.b.c]\nvalue = nan\nn = 1\nbest = 1\n", "value is nan; a number is needed"),
+        ("[a.b.c]\nvalue = 1\nn = 1\nbest = 1\ntolerance = -0.1\n", "tolerance is -0.1; allowed is a number"),
+        (
+            "[a.b.c]\nvalue = 1\nn = 1\nbest = 1\nrule = 'never'\n",
+            "rule is 'never'; allowed is 'any' or 'est",
+        ),
+        ("[a.b.c]\nvalue = 1\nn = 1\nbest = 1\nowners = 'x'\n", "key 'owners' is not known; known are value"),
+    ],
+)
+def test_a_pin_that_cannot_be_read(tmp_path, text, message):
+    (tmp_path / "pins.toml").write_text(text)
+    (tmp_path / "pins").mkdir()
+    (tmp_path / "pins/a.jsonl").write_text("")
+    with pytest.raises(PinError, match=message) as caught:
+        load_pins(tmp_path)
+    assert str(tmp_path / "pins.toml") in str(caught.value)
+
+
+def test_every_problem_is_told_at_once(tmp_path):
+    (tmp_path / "pins.toml").write_text(
+        "[a.b.c]\nvalue = 'x'\nn = 'x'\nbest = 1\n[a.b.d]\nvalue = 1\nn = 1\nbest = 1\nx = 1\n"
+    )
+    (tmp_path / "pins").mkdir()
+    (tmp_path / "pins/a.jsonl").write_text("no json\n{}\n")
+    with pytest.raises(PinError) as caught:
+        load_pins(tmp_path)
+    assert [problem.line for problem in caught.value.problems] == [None, None, None, 1, 2]
+
+
+def saved_line(**changed):
+    return json.dumps({**line("q1").plain(), **changed})
+
+
+@pytest.mark.parametrize(
+    "text, message, number",
+    [
+        ("<<<<<<< HEAD", "a mark of a merge conflict", 1),
+        (saved_line() + "\n=======\n", "a mark of a merge conflict", 2),
+        (saved_line() + "\n" + saved_line(), "query 'q1' has evidence twice", 2),
+        ("[]", "no line of evidence", 1),
+        ("{}", "no line of evidence", 1),
+        ("", "pins and evidence disagree", None),
+        (saved_line(returned="many"), "no line of evidence", 1),
+        (saved_line(scores=5), "no line of evidence", 1),
+        (saved_line(grades=None), "no line of evidence", 1),
+    ],
+)
+def test_evidence_that_cannot_be_read(tmp_path, text, message, number):
+    save_pins(tmp_path, pins())
+    (tmp_path / "pins/bm25.jsonl").write_text(text)
+    with pytest.raises(PinError, match=message) as caught:
+        load_pins(tmp_path)
+    assert caught.value.problems[0].line == number
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"ranking": "d-1"},
+        {"ranking": [1, 2]},
+        {"query_id": 5},
+        {"scores": {"recall@5": "high"}},
+        {"grades": {"d": "x"}},
+    ],
+    ids=str,
+)
+def test_evidence_of_the_wrong_kind_is_refused_and_not_compared(tmp_path, changed):
+    """Were it let through, some later line would fail with a message that says nothing of the file."""
+    save_pins(tmp_path, Pins({CELL: Pin(value=1.0, n=1, best=1.0)}, {"bm25": {"q1": line("q1")}}))
+    (tmp_path / "pins/bm25.jsonl").write_text(saved_line(**changed) + "\n")
+    with pytest.raises(PinError, match=r"bm25.jsonl"):
+        load_pins(tmp_path)
+
+
+def test_evidence_in_another_encoding(tmp_path):
+    save_pins(tmp_path, pins())
+    (tmp_path / "pins/bm25.jsonl").write_bytes(b'{"query_id": "\xe4"}\n')
+    with pytest.raises(PinError, match="not UTF-8"):
+        load_pins(tmp_path)
+
+
+def test_a_missing_file_of_evidence(tmp_path):
+    save_pins(tmp_path, pins())
+    (tmp_path / "pins/bm25.jsonl").unlink()
+    with pytest.raises(PinError, match="pins 'bm25', and this file is missing"):
+        load_pins(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "data, hint",
+    [
+        (b"[a\n", "mend the line"),
+        (b"<<<<<<< HEAD\n[a]\n", "marks of a merge conflict"),
+        (b"a = 1\n=======\n", "marks of a merge conflict"),
+        (b"# \xff\n", "mend the line"),
+    ],
+)
+def test_toml_that_cannot_be_read(tmp_path, data, hint):
+    (tmp_path / "pins.toml").write_bytes(data)
+    with pytest.raises(SettingsError, match=rf"pins.toml: not readable as TOML: .*{hint}"):
+        read_pins_toml(tmp_path)
+
+
+def test_evidence_of_five_thousand_queries_stays_small(tmp_path):
+    """Ids of 12 characters, one relevant document each, rankings to depth 100 pinned at recall@5."""
+    import pandas as pd
+
+    from pytest_retrieval.files.goldset import goldset_from_frames
+    from pytest_retrieval.gate.cells import measures_of
+    from pytest_retrieval.gate.pin import evidence_of
+    from pytest_retrieval.model import Run
+
+    ids = [f"query-{n:06d}" for n in range(5000)]
+    documents = [f"docum-{n:06d}" for n in range(6000)]
+    goldset = goldset_from_frames(
+        "large",
+        pd.DataFrame(
+            {"query_id": ids, "query": [f"text of {name}" for name in ids], "stratum": "all queries"}
+        ),
+        pd.DataFrame({"query_id": ids, "doc_id": documents[:5000], "grade": 1}),
+        subjects={"bm25": {"measures": ["recall@5"]}},
+    )
+    rankings = {name: [documents[(n * 7 + m) % 6000] for m in range(99)] for n, name in enumerate(ids)}
+    for n, name in enumerate(ids):
+        if documents[n] not in rankings[name]:
+            rankings[name].append(documents[n])
+    measures = measures_of(goldset)["bm25"]
+    lines = evidence_of(goldset, Run(rankings), measures, goldset.gated_queries)
+    value = sum(found.scores["recall@5"] for found in lines.values()) / 5000
+    cell = Cell("bm25", "recall@5", "all queries")
+    save_pins(tmp_path, Pins({cell: Pin(value=value, n=5000, best=value)}, {"bm25": lines}))
+    size = (tmp_path / "pins/bm25.jsonl").stat().st_size
+    assert 1_000_000 < size < 4_000_000
+    assert len(load_pins(tmp_path).evidence["bm25"]) == 5000
