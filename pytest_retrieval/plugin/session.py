@@ -232,7 +232,7 @@ class Session:
             return
         item.extra_keyword_matches.update(gated.keywords)
         if gated.problem:
-            self._problems.add(gated.goldset)
+            self._problems |= {gated.goldset, item.nodeid.partition("[")[0]}
         if gated.cell is not None:
             self.owners.setdefault((gated.goldset, gated.cell), []).append(item.nodeid)
 
@@ -256,7 +256,7 @@ class Session:
         return result
 
     def has_problem(self, name: str) -> bool:
-        """Return whether a gold set could not be used when its tests were collected."""
+        """Return whether a gold set, or a test by its node id, had a problem when it was collected."""
         return name in self._problems
 
     @pytest.hookimpl(trylast=True)

@@ -65,6 +65,8 @@ def vanished_gates(
         if session.has_problem(name):
             continue
         for owner, cells in sorted(_owned(folder).items()):
+            if session.has_problem(owner):
+                continue
             left = sorted(cell for cell in cells if (name, cell) not in session.owners)
             why = _gone(owner, folder, root.config.rootpath, covered, files, collected) if left else ""
             if why:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from .conftest import CONFTEST, GATE, TOML
+
 OTHER = "def test_something_else(): pass\n"
 FAILS = "store: 3 pins of test_search.py::test_pinned have vanished: *"
 
@@ -72,13 +74,14 @@ def test_a_gate_test_that_moved_is_the_new_owner(pinned):
     pinned.run().assert_outcomes(passed=4)
 
 
-def test_a_gate_test_that_no_longer_gates_a_subject_is_told(pinned):
-    pinned.write(
-        "test_search.py",
-        "import pytest\n@pytest.mark.goldset('store', subjects=[])\ndef test_pinned(gate): gate.check()\n",
-    )
-    result = pinned.run()
-    assert result.ret == 1
+def test_a_gate_test_that_no_longer_gates_a_subject_is_told(project):
+    project.write_goldset(toml=TOML + '[subjects.dense]\nmeasures = ["recall@2"]\n')
+    project.write("conftest.py", CONFTEST.replace('{"bm25": search}', '{"bm25": search, "dense": search}'))
+    project.pin().assert_outcomes(passed=7)
+    marked = "import pytest\n@pytest.mark.goldset('store', subjects=['dense'])" + GATE
+    project.write("test_search.py", marked)
+    result = project.run()
+    result.assert_outcomes(failed=1, passed=4)
     result.stdout.fnmatch_lines([FAILS + "test_search.py::test_pinned no longer gates it, *"])
 
 
