@@ -143,6 +143,7 @@ def test_a_subject_that_cannot_name_a_file(tmp_path, subject):
         ("[a.b]\nc = 1\n", r'\[a.b."c"\] is 1; a table with value, n and best is needed'),
         ("[a.b.c]\nvalue = 1\nn = 1\n", r'\[a.b."c"\]: best is None; a number is needed'),
         ("[a.b.c]\nvalue = true\nn = 1\nbest = 1\n", "value is True; a number is needed"),
+        ("[a.b.c]\nvalue = 1\nn = 1\nbest = 1\nlevel = 1.5\n", "level is 1.5; a whole number is needed"),
         ("[a.b.c]\nvalue = nan\nn = 1\nbest = 1\n", "value is nan; a number is needed"),
         ("[a.b.c]\nvalue = 1\nn = 1\nbest = 1\ntolerance = -0.1\n", "tolerance is -0.1; allowed is a number"),
         (
@@ -183,6 +184,7 @@ def saved_line(**changed):
         (saved_line() + "\n=======\n", "a mark of a merge conflict", 2),
         (saved_line() + "\n" + saved_line(), "query 'q1' has evidence twice", 2),
         ("[]", "no line of evidence", 1),
+        ("5", "it is no JSON object", 1),
         ("{}", "no line of evidence", 1),
         ("", "pins and evidence disagree", None),
         (saved_line(returned="many"), "no line of evidence", 1),

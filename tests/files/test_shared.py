@@ -9,7 +9,7 @@ import pytest
 
 from pytest_retrieval import Run, Unavailable
 from pytest_retrieval.errors import RetrieverError
-from pytest_retrieval.files.shared import shared_run
+from pytest_retrieval.files.shared import first_to_tell, shared_run
 
 KEY = ("store", "bm25", "conftest::retrievers")
 
@@ -93,3 +93,14 @@ def test_processes_that_ask_at_once_wait_for_the_first(tmp_path):
         process.join()
     assert found == [{"q1": ("a",)}] * 4
     assert (tmp_path / "calls").read_text() == "x"
+
+
+def test_the_first_to_tell_a_cause_tells_it_for_all(tmp_path):
+    assert first_to_tell(tmp_path, "no index", "test_a") == "test_a"
+    assert first_to_tell(tmp_path, "no index", "test_b") == "test_a"
+    assert first_to_tell(tmp_path, "no disk", "test_b") == "test_b"
+
+
+def test_a_teller_who_has_not_written_yet_does_not_silence_another(tmp_path):
+    first_to_tell(tmp_path, "no index", "")
+    assert first_to_tell(tmp_path, "no index", "test_b") == "test_b"

@@ -185,3 +185,18 @@ def test_must_queries_that_fell_on_the_primary_measure(make, pin):
     assert (fallen.query_id, fallen.before, fallen.after) == ("i1", 1.0, 0.0)
     assert must_fallen(goldset, "bm25", primary, run(w1=["c", "d"]), pin(goldset)) == ()
     assert must_fallen(goldset, "bm25", primary, run(i1=["x"]), Pins()) == ()
+
+
+def test_too_little_judged_for_any_verdict(make, pin):
+    """Of the words' four results in the window one is judged."""
+    found = verdicts(make(min_judged=0.5), pin(make()), run())
+    assert found[WORDS].status == "undecided"
+    assert "mean judged@2 is 0.250, below min_judged = 0.5" in found[WORDS].message
+    assert found[IDENTIFIER].status == "held"
+
+
+def test_a_red_that_ties_could_undo_is_undecided(make, pin):
+    now = Run({**run(), "i1": [("x", 2.0), ("z", 1.0), ("a", 1.0)]}, "bm25")
+    found = verdicts(make(), pin(make()), now)[IDENTIFIER]
+    assert (found.status, found.flip.by_ties) == ("undecided", ("i1",))
+    assert not found.passes

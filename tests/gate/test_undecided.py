@@ -1,0 +1,123 @@
+"""Undecided: the fewest judgments, or the other order of equal scores, that would undo a red."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from pytest_retrieval.gate.pin import evidence_of
+from pytest_retrieval.gate.undecided import flip_of, mean_judged
+from pytest_retrieval.measures.notation import parse
+from pytest_retrieval.measures.table import evaluate
+from pytest_retrieval.model import Qrels, Run
+
+from .conftest import measures, run
+
+RECALL = parse("recall@2")
+
+
+def flip(goldset, now, queries, measure=RECALL, tolerance=0.0):
+    lines = evidence_of(goldset, run(), measures(goldset), goldset.gated_queries)
+    qrels = goldset.qrels.select(queries)
+    pinned = Run({query_id: lines[query_id].ranking for query_id in queries})
+    was, is_now = (evaluate(qrels, side.select(queries), [measure]).values[:, 0] for side in (pinned, now))
+    pairs = {q: (float(a), float(b)) for q, a, b in zip(queries, was, is_now, strict=True)}
+    return flip_of(goldset, measure, lines, now, pairs, tolerance)
+
+
+def test_one_unjudged_result_in_the_place_of_the_lost_one(make):
+    found = flip(make(unjudged="unknown"), run(i1=["y", "x"]), ["i1", "i2"], parse("success@2"))
+    assert [(query, rank) for query, _, rank in found.documents] == [("i1", 1)]
+    assert found.unjudged == 2
+    assert found.predicted == pytest.approx(2 * 1 / 2)
+    assert found.undecides
+
+
+def test_where_only_positives_are_listed_nothing_is_unknown(make):
+    found = flip(make(), run(i1=["y", "x"]), ["i1", "i2"], parse("success@2"))
+    assert found.documents == ()
+    assert not found.undecides
+
+
+def test_judged_results_leave_nothing_open(make):
+    goldset = make(
+        gold={"i1": {"a": 2, "x": 0, "y": 0}, "i2": {"b": 2, "z": 0}},
+        queries=QUERIES_OF_TWO,
+        unjudged="unknown",
+    )
+    found = flip(goldset, run(i1=["y", "x"]).select(["i1", "i2"]), ["i1", "i2"])
+    assert (found.documents, found.unjudged) == ((), 0)
+
+
+QUERIES_OF_TWO = [
+    {"query_id": "i1", "query": "HX-1", "stratum": "identifier"},
+    {"query_id": "i2", "query": "HX-2", "stratum": "identifier"},
+]
+
+
+def test_a_document_of_both_rankings_lifts_both_sides_and_undoes_nothing(make):
+    """The pinned ranking holds x too: a grade for it counts there as well."""
+    found = flip(make(unjudged="unknown"), run(i1=["x"]), ["i1", "i2"], parse("precision@2"))
+    assert (found.documents, found.unjudged) == ((), 1)
+
+
+def test_the_search_finds_no_more_than_needed(make):
+    """Against every set of judgments there is, for a mean over two queries."""
+    goldset = make(unjudged="unknown")
+    now = run(w1=["y", "z"], w2=["z", "a"])
+    measure, queries = parse("precision@2"), ["w1", "w2"]
+    found = flip(goldset, now, queries, measure)
+    lines = evidence_of(goldset, run(), measures(goldset), queries)
+    pinned = Run({query_id: lines[query_id].ranking for query_id in queries})
+    unknown = [(q, d) for q in queries for d in now[q][:2] if d not in goldset.qrels[q]]
+
+    def undone(chosen):
+        judged = {q: {**goldset.qrels[q], **{d: 2 for of, d in chosen if of == q}} for q in queries}
+        qrels = Qrels(judged, 2)
+        was, is_now = (evaluate(qrels, side.select(queries), [measure]).mean() for side in (pinned, now))
+        return is_now["precision@2"] >= was["precision@2"] - 1e-12
+
+    sizes = [n for n in range(len(unknown) + 1) if any(map(undone, itertools.combinations(unknown, n)))]
+    assert len(found.documents) == sizes[0] > 0
+    assert undone([(query, doc) for query, doc, _ in found.documents])
+
+
+def test_the_tolerance_is_part_of_what_is_held(make):
+    goldset = make(unjudged="unknown")
+    strict = flip(goldset, run(i1=["y", "x"], i2=["x", "y"]), ["i1", "i2"], parse("success@2"))
+    lenient = flip(
+        goldset, run(i1=["y", "x"], i2=["x", "y"]), ["i1", "i2"], parse("success@2"), tolerance=0.5
+    )
+    assert (len(strict.documents), len(lenient.documents)) == (2, 1)
+
+
+def test_equal_scores_across_the_cutoff(make):
+    now = Run({**run(), "i1": [("x", 2.0), ("z", 1.0), ("a", 1.0)]}, "bm25")
+    found = flip(make(), now, ["i1", "i2"])
+    assert found.by_ties == ("i1",)
+    assert found.undecides
+
+
+@pytest.mark.parametrize(
+    "ranking",
+    [
+        [("x", 2.0), ("z", 1.5), ("a", 1.0)],
+        [("x", 2.0), ("z", 1.0), ("y", 1.0)],
+        ["x", "z", "a"],
+    ],
+    ids=["not equal", "nothing relevant among them", "no scores"],
+)
+def test_ties_that_would_undo_nothing(make, ranking):
+    found = flip(make(), Run({**run(), "i1": ranking}, "bm25"), ["i1", "i2"])
+    assert found.by_ties == ()
+
+
+def test_a_measure_without_a_cutoff_has_no_ties_across_it(make):
+    now = Run({**run(), "i1": [("x", 2.0), ("z", 1.0), ("a", 1.0)]}, "bm25")
+    assert flip(make(), now, ["i1", "i2"], parse("mrr")).by_ties == ()
+
+
+def test_the_share_that_is_judged(make):
+    assert mean_judged(make(), RECALL, run(), ["i1", "i2"]) == 0.75
+    assert mean_judged(make(), RECALL, run(), ["w1"]) == 0.5
