@@ -22,6 +22,7 @@ from pytest_retrieval.gate.verdict import (
 )
 from pytest_retrieval.model import ALL
 from pytest_retrieval.report.scorecard import CellRow
+from pytest_retrieval.stats.signflip import smallest_p
 
 __all__ = ["failure", "number", "numbers", "table"]
 
@@ -322,4 +323,18 @@ def _remarks(rows: Sequence[CellRow]) -> list[str]:
         else:
             count, of = whole
         lines.append(f"{kind}: {count} of {of} {thing} {what}" + (f" ({places})" if places else ""))
+    lines += _power(chosen)
     return [*lines, *(f"note: {note}" for note in dict.fromkeys(n for row in rows for n in row.notes))]
+
+
+def _power(rows: Sequence[CellRow]) -> list[str]:
+    """Return what the smallest gated stratum could show at best; `pytest-retrieval check` tells the rest."""
+    gated = [row for row in rows if row.status != DESCRIBED and row.n]
+    if not gated:
+        return []
+    least = min(gated, key=lambda row: (row.n, row.stratum))
+    p = smallest_p(least.n, "less")
+    return [
+        f"power: the smallest stratum is {least.stratum} ({counted(least.n, 'query', 'queries')}); no loss"
+        f" there can have a one-sided p below {p:.2g}"
+    ]
