@@ -44,12 +44,14 @@ class Cell(NamedTuple):
 def slug(text: str) -> str:
     """Return text as a part of a pytest id: lower case, everything but letters and digits an underscore.
 
+    Letters are those of any script, so that strata named in another one keep apart.
+
     Examples
     --------
     >>> slug("recall@5"), slug("Several modifiers"), slug("slice:follow_up")
     ('recall_5', 'several_modifiers', 'slice_follow_up')
     """
-    return re.sub(r"[^0-9a-z]+", "_", text.lower()).strip("_")
+    return re.sub(r"[\W_]+", "_", text.lower()).strip("_")
 
 
 def measures_of(goldset: GoldSet, kinds: Sequence[MeasureKind] = ()) -> dict[str, tuple[Measure, ...]]:

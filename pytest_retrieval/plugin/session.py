@@ -327,10 +327,10 @@ class Session:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the table of cells, where any cell was judged."""
-        if self._ledger.is_empty:
-            return
-        terminalreporter.section("retrieval")
-        for line in self._ledger.summary():
+        lines = [] if self._ledger.is_empty else self._ledger.summary()
+        if lines:
+            terminalreporter.section("retrieval")
+        for line in lines:
             terminalreporter.write_line(line)
 
 

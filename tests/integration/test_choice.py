@@ -344,3 +344,19 @@ def test_a_parametrised_gate_test_gets_every_cell(pinned):
     result = pinned.run()
     result.assert_outcomes(failed=6, passed=2)
     result.stdout.fnmatch_lines(["*this cell is collected by 2 tests*"])
+
+
+def test_strata_and_ids_in_any_script(project):
+    queries = {"q/1 [x]": ("лампа", "слова"), "é": ("стол", "другие")}
+    project.write_goldset(queries=queries, gold={})
+    project.write("goldsets/store/qrels.csv", 'query_id,doc_id,grade\n"q/1 [x]",a,2\né,b,2\n')
+    (project.goldset / "qrels.trec").unlink()
+    project.rank(лампа=["a"], стол=["x", "b"])
+    project.pin().assert_outcomes(passed=4)
+    project.rank(лампа=["x"])
+    result = project.run()
+    result.assert_outcomes(failed=2, passed=2)
+    result.stdout.fnmatch_lines(
+        ["store: bm25 · recall@2 · слова is regressed", "  q/1 [[]x] “лампа”  1.000 → 0.000"]
+    )
+    project.run("-k", "слова").assert_outcomes(failed=1, deselected=3)
