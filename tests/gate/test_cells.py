@@ -18,7 +18,8 @@ from .conftest import GOLD, QUERIES, measures
         ("slice:follow_up", "slice_follow_up"),
         ("P(rel=2)@5", "p_rel_2_5"),
         ("--x--", "x"),
-        ("ÄÖ", ""),
+        ("ÄÖ", "äö"),
+        ("!?", ""),
     ],
 )
 def test_slugs(text, expected):
