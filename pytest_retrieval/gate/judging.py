@@ -42,6 +42,9 @@ from pytest_retrieval.measures.table import ScoreTable, evaluate, mean_of
 from pytest_retrieval.model import ALL, GoldSet, Run
 from pytest_retrieval.stats.signflip import sign_flip, smallest_p
 
+SAME = 1e-9
+"""Scores closer than this are the same; they were made by the same code, perhaps on another machine."""
+
 __all__ = ["fault_of", "infeasible", "judge", "must_fallen"]
 
 
@@ -194,6 +197,11 @@ class _Sides:
         """The evidence of the queries that both sides know."""
         return {query_id: self.evidence[query_id] for query_id in next(iter(self.both.values()))}
 
+    def _members(self, stratum: str) -> list[str]:
+        """Return the paired queries of a class, also those without a score: they have not left it."""
+        paired = self.paired
+        return [query_id for query_id in self.by_name[stratum] if query_id in paired]
+
     def _too_little_judged(self, measure: Measure, pairs: Mapping[str, tuple[float, float]]) -> str:
         """Return why too few results are judged for any verdict, or an empty string."""
         least = self.goldset.min_judged
@@ -213,7 +221,28 @@ class _Sides:
         if not pairs:
             why = "pinned, but no query has a score on both sides, so nothing can be compared"
             return replace(today, status=ERROR, message=why, pinned=pin.value, notes=self.notes)
+        why = self._forged(measure, pin, pairs)
+        if why:
+            return replace(today, status=ERROR, message=why, pinned=pin.value, notes=self.notes)
         return self._compared(today, measure, pin, pairs, halves)
+
+    def _forged(self, measure: Measure, pin: Pin, pairs: Mapping[str, tuple[float, float]]) -> str:
+        """Return why pinned scores do not follow from the pinned rankings, under the very same judgments."""
+        if pin.judgments != short(self.goldset.digests.judgments):
+            return ""
+        wrong = [
+            query_id
+            for query_id, (was, _) in pairs.items()
+            if (score := self.evidence[query_id].scores.get(measure.name)) is not None
+            and abs(score - was) > SAME
+        ]
+        if not wrong:
+            return ""
+        return (
+            f"pins and evidence disagree: the pinned {measure.name} of {listed(wrong)} does not follow from the"
+            " pinned ranking, though the judgments are the same; take pins/ back from version control, or, if"
+            " the measure itself changed, delete its pins and pin again"
+        )
 
     def description(self, cell: Cell, measure: Measure, queries: Sequence[str]) -> Verdict:
         """Return the numbers of a class of queries that is not gated."""
@@ -289,7 +318,9 @@ class _Sides:
             smallest_p=smallest_p(len(moved), "less"),
             best=pin.best if pin.judgments == short(self.goldset.digests.judgments) else None,
             notes=(
-                *ruler_notes(self.goldset, pin, self.paired, list(pairs), today.cell.stratum),
+                *ruler_notes(
+                    self.goldset, pin, self.paired, self._members(today.cell.stratum), today.cell.stratum
+                ),
                 *input_notes(self.goldset, pin, self.evidence),
                 *self.notes,
                 *halves,

@@ -269,3 +269,13 @@ def test_a_measure_that_is_gone_can_be_pinned_away(project):
     result.stdout.fnmatch_lines(["  pinned, but measure mrr@3 is no longer part of the gold set"])
     project.pin().assert_outcomes(passed=7)
     project.run().assert_outcomes(passed=4)
+
+
+def test_a_ranking_that_does_not_give_its_scores_is_told(pinned):
+    """Emptied by hand, a pinned ranking would make any search look improved."""
+    path = pinned.goldset / "pins" / "bm25.jsonl"
+    path.write_text(path.read_text().replace('"ranking":["a","b","c"]', '"ranking":[]'))
+    pinned.rank(i1=["x"])
+    result = pinned.run("-k", "identifier")
+    result.assert_outcomes(failed=1, deselected=3)
+    result.stdout.fnmatch_lines(["*the pinned recall@2 of i1 does not follow from the pinned ranking*"])
