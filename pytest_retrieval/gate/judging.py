@@ -230,11 +230,11 @@ class _Sides:
         """Return why pinned scores do not follow from the pinned rankings, under the very same judgments."""
         if pin.judgments != short(self.goldset.digests.judgments):
             return ""
+        stored = {query_id: self.evidence[query_id].scores.get(measure.name) for query_id in pairs}
         wrong = [
             query_id
-            for query_id, (was, _) in pairs.items()
-            if (score := self.evidence[query_id].scores.get(measure.name)) is not None
-            and abs(score - was) > SAME
+            for query_id, score in stored.items()
+            if score is not None and abs(score - pairs[query_id][0]) > SAME
         ]
         if not wrong:
             return ""
