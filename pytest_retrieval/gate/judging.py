@@ -239,9 +239,9 @@ class _Sides:
         if not wrong:
             return ""
         return (
-            f"pins and evidence disagree: the pinned {measure.name} of {listed(wrong)} does not follow from the"
-            " pinned ranking, though the judgments are the same; take pins/ back from version control, or, if"
-            " the measure itself changed, delete its pins and pin again"
+            f"pins and evidence disagree: the pinned {measure.name} of {listed(wrong)} does not follow from"
+            " the pinned ranking, though the judgments are the same; take pins/ back from version control, or"
+            " delete the pins and pin again if the measure itself changed"
         )
 
     def description(self, cell: Cell, measure: Measure, queries: Sequence[str]) -> Verdict:
