@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["by_score", "first_of_each", "query_of_each"]
+__all__ = ["by_score", "first_of_each", "place_in_each", "query_of_each"]
 
 
 def query_of_each(starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -60,6 +60,28 @@ def first_of_each(groups: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     first = np.ones(len(groups), dtype=np.bool_)
     first[1:] = groups[1:] != groups[:-1]
     return first
+
+
+def place_in_each(groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return 1, 2, 3, … within each run of equal neighbours.
+
+    Parameters
+    ----------
+    groups
+        Shape (N,), equal values side by side.
+
+    Returns
+    -------
+    ndarray of int64, shape (N,)
+
+    Examples
+    --------
+    >>> place_in_each(np.array([4, 4, 7])).tolist()
+    [1, 2, 1]
+    """
+    first = np.flatnonzero(first_of_each(groups))
+    before = np.repeat(first, np.diff(np.append(first, len(groups))))
+    return np.arange(1, len(groups) + 1, dtype=np.int64) - before
 
 
 def by_score(

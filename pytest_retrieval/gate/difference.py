@@ -55,7 +55,6 @@ class QueryChange:
     before: float
     after: float
     moves: tuple[Move, ...]
-    history: tuple[str, ...] = ()
 
 
 def changes_of(

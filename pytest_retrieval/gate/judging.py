@@ -109,14 +109,16 @@ def judge(
     evidence = pins.evidence.get(subject, {})
     gated = goldset.gated_queries
     meeting = pairing(goldset, evidence)
-    paired = meeting.paired
+    paired = {query_id: evidence[query_id] for query_id in meeting.paired}
     now = evaluate(goldset.qrels.select(gated), run.select(gated), measures)
-    then = evaluate(goldset.qrels.select(paired), pinned_run({q: evidence[q] for q in paired}), measures)
+    then = evaluate(goldset.qrels.select(paired), pinned_run(paired), measures)
     sides = _Sides(
         goldset=goldset,
         run=run,
         evidence=evidence,
+        paired=paired,
         now=now,
+        place={query_id: row for row, query_id in enumerate(now.query_ids)},
         both={measure.name: _both(measure, now, then) for measure in measures},
         by_name=groups(goldset),
         notes=meeting.notes if evidence else (),
@@ -186,21 +188,17 @@ class _Sides:
     goldset: GoldSet
     run: Run
     evidence: Mapping[str, Evidence]
+    paired: Mapping[str, Evidence]
     now: ScoreTable
+    place: Mapping[str, int]
     both: Mapping[str, Mapping[str, tuple[float, float]]]
     by_name: Mapping[str, Sequence[str]]
     notes: tuple[str, ...]
     threshold: float
 
-    @property
-    def paired(self) -> dict[str, Evidence]:
-        """The evidence of the queries that both sides know."""
-        return {query_id: self.evidence[query_id] for query_id in next(iter(self.both.values()))}
-
     def _members(self, stratum: str) -> list[str]:
         """Return the paired queries of a class, also those without a score: they have not left it."""
-        paired = self.paired
-        return [query_id for query_id in self.by_name[stratum] if query_id in paired]
+        return [query_id for query_id in self.by_name[stratum] if query_id in self.paired]
 
     def _too_little_judged(self, measure: Measure, pairs: Mapping[str, tuple[float, float]]) -> str:
         """Return why too few results are judged for any verdict, or an empty string."""
@@ -252,8 +250,7 @@ class _Sides:
 
     def _today(self, cell: Cell, measure: Measure, queries: Sequence[str]) -> Verdict:
         """Return what today's ranking alone says of a cell."""
-        place = {query_id: row for row, query_id in enumerate(self.now.query_ids)}
-        rows = [place[query_id] for query_id in queries]
+        rows = [self.place[query_id] for query_id in queries]
         column = self.now.column(measure)
         counts = self._counts(measure, queries, rows, column)
         return Verdict(

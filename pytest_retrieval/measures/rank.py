@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from pytest_retrieval.errors import InputError, MeasureError
-from pytest_retrieval.order import first_of_each
+from pytest_retrieval.order import first_of_each, place_in_each
 
 if TYPE_CHECKING:
     from pytest_retrieval.measures.ranking import BoolArray, FloatArray, IntArray, Judged
@@ -174,8 +174,7 @@ def ndcg(judged: Judged, k: int | None, gain: str = "linear") -> FloatArray:
 def _ideal_dcg(judged: Judged, k: int | None, gain: str) -> FloatArray:
     order = np.lexsort((-judged.gold_grade, judged.gold_query))
     queries, gains = judged.gold_query[order], _gain(judged.gold_grade[order], gain)
-    first = np.flatnonzero(first_of_each(queries))
-    rank = np.arange(len(queries)) - np.repeat(first, np.diff(np.append(first, len(queries)))) + 1
+    rank = place_in_each(queries)
     kept = rank <= (np.inf if k is None else k)
     return judged.sum_per_query(queries[kept], gains[kept] / np.log2(rank[kept] + 1.0))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from pytest_retrieval.errors import DuplicateDocumentError, InputError, QueryMismatchError, listed
 from pytest_retrieval.model import Qrels, Run
-from pytest_retrieval.order import by_score, first_of_each, query_of_each
+from pytest_retrieval.order import by_score, first_of_each, place_in_each, query_of_each
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -90,10 +90,7 @@ class Judged:
 
     def place_in_query(self, rows: BoolArray) -> IntArray:
         """Return 1, 2, 3, … within each query for the chosen hits, in order of rank."""
-        queries = self.hit_query[rows]
-        first = np.flatnonzero(first_of_each(queries))
-        within = np.repeat(first, np.diff(np.append(first, len(queries))))
-        return np.arange(1, len(queries) + 1, dtype=np.int64) - within
+        return place_in_each(self.hit_query[rows])
 
 
 def join(
@@ -309,9 +306,7 @@ def _collapsed(
     """Return query, rank and key of every row that is left when repeats are taken out."""
     keep = ~repeat
     block = query_of_each(run.starts)[keep]
-    first = np.flatnonzero(first_of_each(block))
-    within = np.repeat(first, np.diff(np.append(first, len(block))))
-    return number_of[block], np.arange(len(block), dtype=np.int64) - within + 1, keys[keep]
+    return number_of[block], place_in_each(block), keys[keep]
 
 
 def _find(keys: IntArray, gold_keys: IntArray) -> IntArray:

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_retrieval.errors import RetrievalError, RetrieverError, Unavailable, listed
 from pytest_retrieval.gate.branch import branch_changes
-from pytest_retrieval.gate.cells import Cell, described, groups
+from pytest_retrieval.gate.cells import SLICE, Cell, described, groups
 from pytest_retrieval.gate.difference import QueryChange
 from pytest_retrieval.gate.judging import fault_of, infeasible, judge, must_fallen
 from pytest_retrieval.gate.pin import evidence_of, rule_threshold
@@ -126,14 +126,14 @@ class Gate:
         goldset, pins = session.goldsets.get(name), session.goldsets.pins(name)
         kinds = kinds_of(self._node)
         measures = session.goldsets.measures(name, subject, kinds)
-        cells = [cell for cell in session.cells(name, kinds, None) if cell.subject == subject]
         then = session.pins_then(name)
         if not measures:
             both = {**pins.cells, **then.cells}
-            return {cell: _gone(cell, both[cell].value) for cell in cells}
+            return {cell: _gone(cell, pin.value) for cell, pin in both.items() if cell.subject == subject}
         run = self._run(goldset, subject)
 
         def verdicts() -> Mapping[Cell, Verdict]:
+            cells = [cell for cell in session.cells(name, kinds, None) if cell.subject == subject]
             also = described(goldset, subject, measures, cells)
             new = [cell for cell in cells if cell not in then.cells]
             found = judge(goldset, subject, measures, run, pins, new, also)
@@ -241,22 +241,15 @@ class Gate:
         if mode == PIN_NEW or cell.stratum not in strata:
             return []
         assert mode == PIN_RAISE
-        members = by_name[cell.stratum]
-        fell = [
-            other
-            for other, verdict in self._judged(cell.subject).items()
-            if verdict.status != DESCRIBED
-            and worse_by(verdict.before, verdict.after, verdict.higher_is_better) > 0
-        ]
         pins = self._session.goldsets.pins(self._item.goldset)
-        must = {q.query_id for q in must_fallen(goldset, cell.subject, measures[0], run, pins)}
-        blocking = {
-            other.stratum for other in fell if other.stratum == cell.stratum or other.stratum not in strata
-        }
-        sharing = (set(by_name.get(name, ())) for name in blocking - ({ALL} if strata != {ALL} else set()))
-        return (
-            [] if must & set(members) or any(set(members) & shared for shared in sharing) else list(members)
-        )
+        fallen = {q.query_id for q in must_fallen(goldset, cell.subject, measures[0], run, pins)}
+        for other, verdict in self._judged(cell.subject).items():
+            counts = other.stratum == cell.stratum or other.stratum.startswith(SLICE)
+            worse = worse_by(verdict.before, verdict.after, verdict.higher_is_better) > 0
+            if counts and worse and verdict.status != DESCRIBED:
+                fallen |= set(by_name[other.stratum])
+        members = by_name[cell.stratum]
+        return [] if fallen & set(members) else list(members)
 
     def _check_goldset(self) -> None:
         """Judge what no cell can see: that every cell is pinned, none has vanished, and must-queries hold."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, final
 
 from pytest_retrieval.errors import RetrievalError
@@ -111,8 +111,3 @@ def _told(name: str, changes: Sequence[CellChange]) -> list[str]:
         else:
             lines.append(f"  {change.cell}: {before} → {after} over {change.n} queries")
     return lines
-
-
-def merged(payload: Mapping[str, Any], selected: int) -> dict[str, Any]:
-    """Return what a report carries: the payload and how many items its process was told to run."""
-    return {**payload, "selected": selected}

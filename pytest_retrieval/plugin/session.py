@@ -17,7 +17,7 @@ from pytest_retrieval.plugin import fixtures, markers, vanishing
 from pytest_retrieval.plugin.against import Against
 from pytest_retrieval.plugin.goldsets import GoldSets
 from pytest_retrieval.plugin.items import Choice, GateItem
-from pytest_retrieval.plugin.ledger import Ledger, merged
+from pytest_retrieval.plugin.ledger import Ledger
 from pytest_retrieval.plugin.planning import Planning
 from pytest_retrieval.plugin.running import Retrievals, Runs
 from pytest_retrieval.plugin.settings import Settings, read
@@ -303,7 +303,7 @@ class Session:
             payload: dict[str, Any] = item.stash.get(
                 PAYLOAD, {"rows": [], "goldset": "", "cell": None, "pinned": False}
             )
-            report.retrieval = merged(payload, self._selected)  # type: ignore[attr-defined]
+            report.retrieval = {**payload, "selected": self._selected}  # type: ignore[attr-defined]
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -315,8 +315,6 @@ class Session:
     def pytest_sessionfinish(self, exitstatus: int | pytest.ExitCode) -> None:
         """Write the pins, if that was asked for and everything that was selected has reported."""
         self.retrievals.close()
-        if self.against is not None:
-            self.against.close()
         if is_worker(self.config) or self._ledger.is_empty or not self.settings.pin:
             return
         if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
@@ -324,6 +322,12 @@ class Session:
             return
         kinds = [kind for kinds in self.config.hook.pytest_retrieval_measures() for kind in kinds or ()]
         self._ledger.pin(self.goldsets, kinds, self.settings.reason)
+
+    def pytest_unconfigure(self) -> None:
+        """Remove the copies of a base; where nobody asked for one, none is made."""
+        against: Against | None = self.__dict__.get("against")
+        if against is not None:
+            against.close()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the table of cells, where any cell was judged."""
