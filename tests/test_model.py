@@ -178,7 +178,11 @@ class TestRun:
         with pytest.raises(InputError, match=r"query 'q': scores that are no numbers: b \(nan\)"):
             Run({"q": [("a", 2.0), ("b", math.nan)]})
 
-    @pytest.mark.parametrize("ranking", ["abc", 5, None, {"a", "b"}, frozenset(["a"])], ids=repr)
+    @pytest.mark.parametrize(
+        "ranking",
+        ["abc", 5, None, {"a", "b"}, frozenset(["a"])],
+        ids=["text", "number", "none", "set", "frozenset"],
+    )
     def test_ranking_without_an_order(self, ranking):
         with pytest.raises(InputError, match=r"ranking of query 'q' is .*; allowed are a list of doc ids"):
             Run({"q": ranking})
