@@ -217,8 +217,15 @@ class _Sides:
             return replace(today, status=UNPINNED, message="declared, and never pinned")
         pairs, halves = self._pairs(measure, queries)
         if not pairs:
-            why = "pinned, but no query has a score on both sides, so nothing can be compared"
-            return replace(today, status=ERROR, message=why, pinned=pin.value, notes=self.notes)
+            is_new = not self._members(cell.stratum)
+            why = (
+                "pinned, but none of its queries was pinned as it is today, so nothing can be compared"
+                if is_new
+                else "pinned, but no query has a score on both sides, so nothing can be compared"
+            )
+            return replace(
+                today, status=ERROR, message=why, pinned=pin.value, notes=self.notes, is_new=is_new
+            )
         why = self._forged(measure, pin, pairs)
         if why:
             return replace(today, status=ERROR, message=why, pinned=pin.value, notes=self.notes)

@@ -126,6 +126,8 @@ class Verdict:
         What else was different: catalog, queries on one side only.
     flip
         What it would take to undo a red.
+    is_new
+        Whether a pinned cell lost every query that it was pinned over, so that pinning it anew hides nothing.
     """
 
     cell: Cell
@@ -150,6 +152,7 @@ class Verdict:
     counts: Counts = field(default_factory=Counts)
     notes: tuple[str, ...] = ()
     flip: Flip | None = None
+    is_new: bool = False
 
     @property
     def gold_changed(self) -> float:

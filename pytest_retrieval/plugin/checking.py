@@ -173,7 +173,7 @@ class Gate:
     def _pin(self, verdict: Verdict) -> bool:
         """Return whether this session pins the cell, so that its test passes."""
         mode = self._session.settings.pin
-        if not mode or verdict.status == ERROR:
+        if not mode or (verdict.status == ERROR and not verdict.is_new):
             return False
         if verdict.status in (REGRESSED, UNDECIDED):
             return mode == PIN_ALL
@@ -212,7 +212,7 @@ class Gate:
         }
         if verdict.status == VANISHED:
             payload["gone"] = [list(cell)] if pinned else []
-        elif self._session.settings.pin and verdict.status != ERROR:
+        elif self._session.settings.pin and (verdict.status != ERROR or verdict.is_new):
             payload |= self._evidence(verdict)
         self._node.stash[PAYLOAD] = payload
         properties = {"retrieval": verdict.status, "was": verdict.before, "now": verdict.after}

@@ -48,9 +48,6 @@ class Planning:
         self._session = session
         self._gate_cell = gate_cell
         self._plans: dict[str, Plan | None] = {}
-        self._modules: dict[str, Path] = {}
-        self._collected: set[Path] = set()
-        self._whole = True
         self._selected = 0
         self._node: pytest.Item | None = None
         self._notes: dict[str, dict[str, Any]] = {}
@@ -76,21 +73,6 @@ class Planning:
                 self._plan(name)
         except SettingsError as error:
             raise pytest.UsageError(str(error)) from error
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_pycollect_makemodule(self) -> Generator[None, pytest.Module | None, pytest.Module | None]:
-        """Remember which files the modules are of; pytest also makes those of a file's neighbours."""
-        module = yield
-        if module is not None:
-            self._modules[module.nodeid] = module.path
-        return module
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Remember which files were collected; a fault anywhere makes what is missing unknown."""
-        if report.failed:
-            self._whole = False
-        if report.passed and report.nodeid in self._modules:
-            self._collected.add(self._modules[report.nodeid])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
@@ -187,12 +169,9 @@ class Planning:
             notes.looks.append(f"{what} over {seen} test queries")
 
     def _gone(self, goldset: str, plan: Plan, intents: Mapping[pytest.Item, Intent]) -> tuple[Planned, ...]:
-        """Return the locked comparisons that no test makes any more, as far as this session can know.
-
-        A node id or ``--lf`` takes tests out of a file before anybody sees them, so neither says anything.
-        """
-        config = self._session.config
-        if not self._whole or config.getoption("lf", False) or any("::" in arg for arg in config.args):
+        """Return the locked comparisons that no test makes any more, as far as this session can know."""
+        collecting = self._session.collecting
+        if not collecting.is_whole:
             return ()
         try:
             self._session.goldsets.get(goldset)
@@ -206,8 +185,7 @@ class Planning:
         missing = []
         for planned in plan.comparisons:
             path = Path(os.path.normpath(folder / planned.file))
-            seen = path in self._collected if path.exists() else _covers(config, path)
-            if planned.name not in there and seen and path not in unclear:
+            if planned.name not in there and collecting.saw(path) and path not in unclear:
                 missing.append(planned)
         return tuple(missing)
 
@@ -390,12 +368,6 @@ class PlanItem(pytest.Item):
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
         """Return where the test that it stands for is."""
         return super().reportinfo() if self._place is None else self._place
-
-
-def _covers(config: pytest.Config, path: Path) -> bool:
-    """Return whether what pytest was given to collect would have held a file that is gone."""
-    start = config.invocation_params.dir
-    return any(path.is_relative_to(os.path.normpath(start / arg)) for arg in config.args)
 
 
 def _changed(goldset: str, entry: Planned, planned: Planned) -> str:

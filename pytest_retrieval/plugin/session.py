@@ -15,6 +15,7 @@ from pytest_retrieval.files.shared import first_to_tell
 from pytest_retrieval.gate.pin import Pins
 from pytest_retrieval.plugin import fixtures, markers, vanishing
 from pytest_retrieval.plugin.against import Against
+from pytest_retrieval.plugin.collecting import Collecting
 from pytest_retrieval.plugin.goldsets import GoldSets
 from pytest_retrieval.plugin.items import Choice, GateItem
 from pytest_retrieval.plugin.ledger import Ledger
@@ -39,6 +40,7 @@ def start(config: pytest.Config, folders: Sequence[Path]) -> None:
     session = Session(config, folders)
     config.stash[SESSION] = session
     config.pluginmanager.register(fixtures, "retrieval-fixtures")
+    config.pluginmanager.register(session.collecting, "retrieval-collecting")
     config.pluginmanager.register(session, "retrieval-session")
     config.pluginmanager.register(Planning(session, _gate_cell), "retrieval-planning")
     if config.pluginmanager.has_plugin("xdist"):
@@ -53,6 +55,8 @@ class Session:
     ----------
     goldsets, retrievals
         What is gated, and what was retrieved so far.
+    collecting
+        Which files were collected.
     owners
         (gold set, cell) → the tests that collected it.
     """
@@ -61,6 +65,7 @@ class Session:
         self.config = config
         self.goldsets = GoldSets(folders)
         self.retrievals = Retrievals(config, shared_folder(config))
+        self.collecting = Collecting(config)
         self.owners: dict[tuple[str, Cell], list[str]] = {}
         self._choices: dict[str, Choice] = {}
         self._item: pytest.Item | None = None
@@ -69,7 +74,6 @@ class Session:
         self._sent: set[tuple[str, ...]] = set()
         self._ledger = Ledger()
         self._selected = 0
-        self._modules: list[Path] = []
         self._problems: set[str] = set()
 
     @cached_property
@@ -236,11 +240,6 @@ class Session:
         if gated.cell is not None:
             self.owners.setdefault((gated.goldset, gated.cell), []).append(item.nodeid)
 
-    def pytest_collectstart(self, collector: pytest.Collector) -> None:
-        """Remember which files were collected, also those without a single test."""
-        if isinstance(collector, pytest.Module):
-            self._modules.append(collector.path.resolve())
-
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]
@@ -250,7 +249,7 @@ class Session:
         pytest 9 does so by itself; before it, an index was built again whenever the gold set changed. Tests
         that use no gold set keep their places.
         """
-        items += vanishing.vanished_gates(self, session, items, self._modules)
+        items += vanishing.vanished_gates(self, session, items)
         result = yield
         markers.grouped(items)
         return result

@@ -7,7 +7,7 @@ last failures asked for less than the whole, so nothing is said there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -52,14 +52,12 @@ class VanishedGate(pytest.Item):
 
 
 def vanished_gates(
-    session: Session, root: pytest.Session, items: Sequence[pytest.Item], modules: Iterable[Path]
+    session: Session, root: pytest.Session, items: Sequence[pytest.Item]
 ) -> list[VanishedGate]:
     """Return one failing item per gold set and owning test that is gone, sorted."""
-    covered = _covered(root.config)
-    if not covered:
+    if not session.collecting.is_whole:
         return []
     collected = {item.nodeid.partition("[")[0] for item in items}
-    files = set(modules)
     found = []
     for name, folder in session.goldsets.folders.items():
         if session.has_problem(name):
@@ -68,19 +66,10 @@ def vanished_gates(
             if session.has_problem(owner):
                 continue
             left = sorted(cell for cell in cells if (name, cell) not in session.owners)
-            why = _gone(owner, folder, root.config.rootpath, covered, files, collected) if left else ""
+            why = _gone(session, owner, folder, collected) if left else ""
             if why:
                 found.append(_item(session, root, name, owner, left, why))
     return found
-
-
-def _covered(config: pytest.Config) -> list[Path]:
-    """Return the folders and files that this invocation covers; none where it asked for single tests."""
-    if config.getoption("lf", False) or config.getoption("pyargs", False):
-        return []
-    if any("::" in argument for argument in config.args):
-        return []
-    return [(config.invocation_params.dir / argument).resolve() for argument in config.args]
 
 
 def _owned(folder: Path) -> dict[str, list[Cell]]:
@@ -102,23 +91,15 @@ def _tables(value: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     return [(name, inner) for name, inner in value.items() if isinstance(inner, dict)]
 
 
-def _gone(
-    owner: str,
-    folder: Path,
-    rootdir: Path,
-    covered: Sequence[Path],
-    modules: set[Path],
-    collected: set[str],
-) -> str:
+def _gone(session: Session, owner: str, folder: Path, collected: set[str]) -> str:
     """Return why the owner of pins is gone, or an empty string where it is not, or nobody can tell."""
     name, _, test = owner.partition("::")
-    places = [(base / name).resolve() for base in (rootdir, *folder.resolve().parents)]
-    file = next((place for place in places if place.is_file()), None)
-    if file is None:
-        wanted = places[0]
-        return f"{name} is gone" if any(wanted.is_relative_to(place) for place in covered) else ""
-    if file not in modules:
+    places = [base / name for base in (session.config.rootpath, *folder.resolve().parents)]
+    file = next((place for place in places if place.is_file()), places[0])
+    if not session.collecting.saw(file):
         return ""
+    if not file.is_file():
+        return f"{name} is gone"
     return f"{name} no longer has {test}" if owner not in collected else f"{owner} no longer gates it"
 
 

@@ -228,7 +228,7 @@ def _mend(verdict: Verdict, reproduce: str) -> list[str]:
             + quoted(reproduce)
             + ' --retrieval-pin=all --retrieval-reason "why"  (then review and commit the pins)'
         ]
-    if verdict.status == UNPINNED:
+    if verdict.status == UNPINNED or verdict.is_new:
         return ["to pin what is new:  pytest --retrieval-pin=new  (then review and commit the pins)"]
     if verdict.status == VANISHED:
         return ["if it is meant to go:  pytest --retrieval-pin=new  (then review and commit the pins)"]

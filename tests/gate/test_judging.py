@@ -101,7 +101,8 @@ def test_a_cell_without_pairs_is_an_error(make, pin):
     queries = [{**query, "query": query["query"] + "!"} for query in QUERIES]
     found = verdicts(make(queries), pin(make()), run())[WORDS]
     assert found.status == "error"
-    assert "no query has a score on both sides" in found.message
+    assert "none of its queries was pinned as it is today" in found.message
+    assert found.is_new
 
 
 def test_what_is_pinned_and_no_longer_there_has_vanished(make, pin):

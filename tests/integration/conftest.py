@@ -79,8 +79,9 @@ DOCUMENTS = "abcdefxyz"
 class Project:
     """A project in a folder of its own, and pytest runs in it."""
 
-    def __init__(self, pytester: pytest.Pytester) -> None:
+    def __init__(self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
         self.pytester = pytester
+        self.monkeypatch = monkeypatch
         self.path = pytester.path
         self.goldset = self.path / "goldsets" / "store"
         self.rankings: dict[str, Any] = dict(RANKINGS)
@@ -146,11 +147,25 @@ class Project:
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A project whose gold set has no pins yet."""
     monkeypatch.delenv("CI", raising=False)
-    return Project(pytester)
+    return Project(pytester, monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def pinned_files() -> dict[str, bytes]:
+    """What pinning the small project left in its folder, filled by whoever needs it first."""
+    return {}
 
 
 @pytest.fixture
-def pinned(project: Project) -> Project:
-    """A project whose gold set is pinned."""
-    project.pin().assert_outcomes(passed=4)
+def pinned(project: Project, pinned_files: dict[str, bytes]) -> Project:
+    """A project whose gold set is pinned; one session in each process pins, the others copy what it wrote."""
+    if not pinned_files:
+        project.pin().assert_outcomes(passed=4)
+        paths = [project.goldset / "pins.toml", project.goldset / "pins" / "bm25.jsonl"]
+        paths += [project.path / name for name in ("calls", "builds")]
+        pinned_files |= {path.relative_to(project.path).as_posix(): path.read_bytes() for path in paths}
+    for name, data in pinned_files.items():
+        path = project.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
     return project

@@ -170,10 +170,11 @@ def test_selections_hold_on_the_shops_gold_set(furniture):
     result.assert_outcomes(passed=passed, deselected=result.parseoutcomes()["deselected"])
 
 
-@WORKERS
 @pytest.mark.parametrize(
     "arguments, passed",
     [
+        (["-n2"], 4),
+        (["-n2", "test_search.py::test_pinned[store-bm25-recall_2-words]"], 1),
         (["-k", "identifier"], 1),
         (["-k", "recall_at_2"], 3),
         (["-k", "recall_2"], 3),
@@ -187,8 +188,8 @@ def test_selections_hold_on_the_shops_gold_set(furniture):
     ],
     ids=lambda value: "" if isinstance(value, int) else " ".join(value[:2]).replace("test_search.py::", ""),
 )
-def test_every_selection_holds(pinned, arguments, passed, workers):
-    result = pinned.run_apart(*workers, *arguments) if workers else pinned.run(*arguments)
+def test_every_selection_holds(pinned, arguments, passed):
+    result = pinned.run_apart(*arguments) if "-n2" in arguments else pinned.run(*arguments)
     assert result.ret == 0
     assert result.parseoutcomes()["passed"] == passed
     assert set(result.parseoutcomes()) <= {"passed", "deselected"}
@@ -196,13 +197,14 @@ def test_every_selection_holds(pinned, arguments, passed, workers):
 
 @WORKERS
 def test_last_failed_runs_the_fallen_cells_alone(pinned, workers):
+    run = pinned.run_apart if workers else pinned.run
     pinned.rank(i1=["x"], w2=["e"])
-    pinned.run_apart(*workers).assert_outcomes(failed=1, passed=3)
-    result = pinned.run_apart("--lf", *workers)
+    pinned.run().assert_outcomes(failed=1, passed=3)
+    result = run("--lf", *workers)
     assert result.parseoutcomes().items() - {("deselected", 3)} == {("failed", 1)}
     result.stdout.fnmatch_lines(["store: bm25 · recall@2 · identifier is regressed"])
     pinned.rank(i1=["a"])
-    result = pinned.run_apart("--lf", *workers)
+    result = pinned.run("--lf")
     assert result.parseoutcomes().items() - {("deselected", 3)} == {("passed", 1)}
 
 
@@ -250,19 +252,23 @@ def test_a_test_that_needs_no_run_builds_no_index(project):
     assert project.lines("builds") == []
 
 
-@WORKERS
-def test_every_query_is_asked_once_in_a_session(pinned, workers):
+def test_every_query_is_asked_once_in_a_session(pinned):
     (pinned.path / "calls").unlink()
-    pinned.run_apart(*workers).assert_outcomes(passed=4)
+    pinned.run().assert_outcomes(passed=4)
     assert sorted(pinned.lines("calls")) == ["HX-1", "HX-2", "blue rug", "oak table", "red lamp"]
 
 
-def test_the_next_session_asks_anew(pinned):
+def test_workers_share_a_session_and_the_next_one_asks_anew(pinned, monkeypatch):
     """Rankings that an earlier session left behind would hide a loss."""
+    folder = pinned.path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    (pinned.path / "calls").unlink()
     pinned.run_apart("-n2").assert_outcomes(passed=4)
+    assert sorted(pinned.lines("calls")) == ["HX-1", "HX-2", "blue rug", "oak table", "red lamp"]
+    assert [path.name for path in folder.iterdir() if path.name.startswith("pytest-retrieval")] == []
     pinned.rank(i1=["x"], i2=["x"])
-    result = pinned.run_apart("-n2")
-    result.assert_outcomes(failed=2, passed=2)
+    pinned.run_apart("-n2").assert_outcomes(failed=2, passed=2)
 
 
 def test_workers_of_a_tx_spec_share_as_those_of_n_do(pinned):
@@ -271,20 +277,12 @@ def test_workers_of_a_tx_spec_share_as_those_of_n_do(pinned):
     assert len(pinned.lines("calls")) == 5
 
 
-def test_nothing_of_a_shared_session_stays_behind(pinned, monkeypatch):
-    folder = pinned.path / "tmp"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    pinned.run_apart("-n2").assert_outcomes(passed=4)
-    assert [path.name for path in folder.iterdir() if path.name.startswith("pytest-retrieval")] == []
-
-
 def test_cells_are_collected_in_one_order(project, monkeypatch):
     """From a set, strata would come in another order in every process, and xdist would refuse them."""
     queries = {f"q{n:02d}": (f"text {n}", f"stratum {n % 10}") for n in range(20)}
     project.write_goldset(queries=queries, gold={q: {"a": 2} for q in queries})
     orders = set()
-    for seed in ("1", "2", "3"):
+    for seed in ("1", "2"):
         monkeypatch.setenv("PYTHONHASHSEED", seed)
         result = project.run_apart("--collect-only", "-q")
         orders.add(tuple(line for line in result.stdout.lines if "::" in line))
