@@ -40,7 +40,19 @@ if TYPE_CHECKING:
     from pytest_retrieval.measures.ranking import Judged, tie_sensitivity
     from pytest_retrieval.measures.table import ScoreTable, evaluate
     from pytest_retrieval.model import GoldSet, Qrels, Run
+    from pytest_retrieval.retrievers.adapters import (
+        from_elasticsearch,
+        from_haystack,
+        from_langchain,
+        from_llama_index,
+    )
+    from pytest_retrieval.retrievers.calling import retrieve
+    from pytest_retrieval.retrievers.fusion import Hybrid, fuse
     from pytest_retrieval.retrievers.lexical import BM25
+    from pytest_retrieval.retrievers.overlap import ann_recall, filtered, overlap_at_k
+    from pytest_retrieval.retrievers.reranking import Reranked, rerank
+    from pytest_retrieval.retrievers.semantic import Semantic
+    from pytest_retrieval.retrievers.units import UnitSearch, pool_units, sentences, units_of
     from pytest_retrieval.stats.compare import compare
     from pytest_retrieval.stats.comparison import Comparison
 
@@ -76,7 +88,14 @@ _ROOMS = {
     "measures.ranking": ("Judged", "tie_sensitivity"),
     "measures.table": ("ScoreTable", "evaluate"),
     "model": ("GoldSet", "Qrels", "Run"),
+    "retrievers.adapters": ("from_elasticsearch", "from_haystack", "from_langchain", "from_llama_index"),
+    "retrievers.calling": ("retrieve",),
+    "retrievers.fusion": ("Hybrid", "fuse"),
     "retrievers.lexical": ("BM25",),
+    "retrievers.overlap": ("ann_recall", "filtered", "overlap_at_k"),
+    "retrievers.reranking": ("Reranked", "rerank"),
+    "retrievers.semantic": ("Semantic",),
+    "retrievers.units": ("UnitSearch", "pool_units", "sentences", "units_of"),
     "stats.compare": ("compare",),
     "stats.comparison": ("Comparison",),
 }
@@ -90,6 +109,7 @@ __all__ = [
     "FileError",
     "GoldSet",
     "GoldSetError",
+    "Hybrid",
     "InputError",
     "Judged",
     "Measure",
@@ -100,13 +120,17 @@ __all__ = [
     "Problem",
     "Qrels",
     "QueryMismatchError",
+    "Reranked",
     "RetrievalError",
     "RetrievalWarning",
     "RetrieverError",
     "Run",
     "ScoreTable",
+    "Semantic",
     "SettingsError",
     "Unavailable",
+    "UnitSearch",
+    "ann_recall",
     "assert_context_precision",
     "assert_judged",
     "assert_mrr",
@@ -115,12 +139,24 @@ __all__ = [
     "assert_recall",
     "compare",
     "evaluate",
+    "filtered",
+    "from_elasticsearch",
+    "from_haystack",
+    "from_langchain",
+    "from_llama_index",
+    "fuse",
     "goldset_from_frames",
     "load_goldset",
     "load_qrels",
     "load_run",
+    "overlap_at_k",
+    "pool_units",
+    "rerank",
+    "retrieve",
     "save_run",
+    "sentences",
     "tie_sensitivity",
+    "units_of",
 ]
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 __all__ = ["replace_file"]
 
 
-def replace_file(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file whole, in UTF-8 with LF ends; gzipped where the name ends in ``.gz``.
+def replace_file(path: str | os.PathLike[str], text: str | bytes) -> None:
+    """Write a file whole, text in UTF-8 with LF ends; gzipped where the name ends in ``.gz``.
 
     A reader sees the old file or the new one, never half of it. The folder is made if it is not there.
 
@@ -35,7 +35,7 @@ def replace_file(path: str | os.PathLike[str], text: str) -> None:
     'kea'
     """
     path = Path(path)
-    data = text.encode()
+    data = text.encode() if isinstance(text, str) else text
     if path.suffix == ".gz":
         data = gzip.compress(data, mtime=0)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -50,6 +50,8 @@ class Judged:
         Sorted by query. Groups are numbers that mean something only within one query.
     has_groups : bool
         Whether the judgments name groups; without them every document is a group of its own.
+    run : Run
+        The whole rankings, for a measure that looks at documents nobody judged.
     missing : tuple of str
         Queries that the run does not name.
     """
@@ -65,6 +67,7 @@ class Judged:
     gold_grade: IntArray
     gold_group: IntArray
     has_groups: bool
+    run: Run
     missing: tuple[str, ...] = ()
 
     def at_level(self, level: int) -> Judged:
@@ -177,6 +180,7 @@ def join(
         gold_grade=qrels.grades,
         gold_group=gold_group,
         has_groups=qrels.groups is not None,
+        run=run,
         missing=missing,
     )
 

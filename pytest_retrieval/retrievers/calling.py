@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from pytest_retrieval.errors import InputError, RetrieverError, Unavailable, listed
@@ -21,8 +22,8 @@ def retrieve(
     queries: Mapping[str, str],
     k: int,
     *,
-    name: str,
-    run_async: Await,
+    name: str = "",
+    run_async: Await | None = None,
     on_query: Callable[[], object] = lambda: None,
 ) -> Run:
     """Ask a retriever every query and return its rankings.
@@ -40,7 +41,7 @@ def retrieve(
     name
         Name of the run.
     run_async
-        How to wait for what an async retriever returns.
+        How to wait for what an async retriever returns; by default on one event loop for all queries.
     on_query
         Called after each query.
 
@@ -50,7 +51,16 @@ def retrieve(
         It raised, or returned something that is no ranking; the message names the query.
     Unavailable
         It is an `Unavailable`, or raised one.
+
+    Examples
+    --------
+    >>> retrieve(lambda query, k: ["d2", "d1"], {"q": "oak table"}, 1)["q"]
+    ('d2',)
     """
+    if run_async is None:
+        with _one_loop() as wait:
+            return retrieve(retriever, queries, k, name=name, run_async=wait, on_query=on_query)
+    named, name = name, name or "the retriever"
     search = _search(retriever, name, run_async)
     rankings: dict[str, Any] = {}
     stages: dict[str, dict[str, Any]] = {}
@@ -64,9 +74,29 @@ def retrieve(
             rankings[query_id] = _cut(query_id, last, k)
             on_query()
         of_stage = {stage: Run(found, stage) for stage, found in stages.items()}
-        return Run(rankings, name, stages=of_stage)
+        return Run(rankings, named, stages=of_stage)
     except InputError as error:
         raise RetrieverError(f"{name} returned no ranking: {error}") from error
+
+
+@contextmanager
+def _one_loop() -> Iterator[Await]:
+    """Yield how to wait on one event loop, made only when something has to be waited for."""
+    with ExitStack() as stack:
+        runner: Any = None
+
+        async def result(awaitable: Awaitable[Any]) -> Any:
+            return await awaitable
+
+        def wait(awaitable: Awaitable[Any]) -> Any:
+            nonlocal runner
+            if runner is None:
+                import asyncio
+
+                runner = stack.enter_context(asyncio.Runner())
+            return runner.run(result(awaitable))
+
+        yield wait
 
 
 def _search(retriever: object, name: str, run_async: Await) -> Callable[..., Any]:

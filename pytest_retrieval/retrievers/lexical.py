@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from pytest_retrieval.errors import InputError, listed
+from pytest_retrieval.errors import InputError
 from pytest_retrieval.model import objects
-from pytest_retrieval.order import by_score
+from pytest_retrieval.retrievers.best import best
+from pytest_retrieval.retrievers.texts import texts_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,13 +76,13 @@ class BM25:
         self._stemmer = stemmer
         self._stop_words = [word.lower() for word in stop_words]
         self._pattern = token_pattern
-        doc_ids, texts = _texts(catalog, fields)
-        if not doc_ids:
+        texts = texts_of(catalog, fields)
+        if not texts:
             raise InputError("the catalog is empty; BM25 needs at least one document")
-        self._doc_ids = objects(doc_ids)
+        self._doc_ids = objects(list(texts))
         self._index = bm25s.BM25(k1=k1, b=b, method=method)
         with _quiet("bm25s"):
-            self._index.index(self._tokens(texts), show_progress=False)
+            self._index.index(self._tokens(list(texts.values())), show_progress=False)
 
     def __call__(self, query: str, k: int) -> list[tuple[str, float]]:
         """Return the best documents as (doc_id, score), best first, equal scores by doc_id ascending.
@@ -92,13 +93,8 @@ class BM25:
         if not words:
             return []
         scores = np.asarray(self._index.get_scores(words), dtype=np.float64)
-        candidates = np.flatnonzero(scores > 0)
-        if len(candidates) > k:
-            least = np.partition(scores[candidates], -k)[-k]
-            candidates = candidates[scores[candidates] >= least]
-        ids, kept = self._doc_ids[candidates], scores[candidates]
-        order = by_score(ids, kept, np.array([0, len(ids)]), ties="ascending")[:k]
-        return list(zip(ids[order].tolist(), kept[order].tolist(), strict=True))
+        found = np.flatnonzero(scores > 0)
+        return best(self._doc_ids[found], scores[found], k)
 
     def _tokens(self, texts: list[str]) -> list[list[str]]:
         import bm25s
@@ -125,39 +121,3 @@ def _quiet(logger: str) -> Iterator[None]:
         yield
     finally:
         found.setLevel(level)
-
-
-def _texts(
-    catalog: pd.DataFrame | Mapping[str, Any], fields: Sequence[str] | None
-) -> tuple[list[str], list[str]]:
-    """Return ids and texts of a catalog, fields joined by line ends."""
-    if isinstance(catalog, Mapping):
-        if not fields and all(isinstance(text, str) for text in catalog.values()):
-            return list(catalog), list(catalog.values())
-        records = {doc_id: dict(item) for doc_id, item in catalog.items()}
-        columns = list(dict.fromkeys(name for item in records.values() for name in item))
-    else:
-        columns = [str(column) for column in catalog.columns]
-        rows = catalog.to_numpy(dtype=object).tolist()
-        records = {
-            doc_id: dict(zip(columns, row, strict=True))
-            for doc_id, row in zip(catalog.index.tolist(), rows, strict=True)
-        }
-    wanted = list(fields) if fields is not None else columns
-    unknown = [name for name in wanted if name not in columns]
-    if unknown:
-        raise InputError(
-            f"the catalog has no field {listed(map(repr, unknown))}; it has {listed(columns, 30)}"
-        )
-    return list(records), ["\n".join(_words(item.get(name)) for name in wanted) for item in records.values()]
-
-
-def _words(value: object) -> str:
-    """Return the text of one field; of a mapping or a list, that of its values."""
-    if value is None or (isinstance(value, float) and value != value):
-        return ""
-    if isinstance(value, Mapping):
-        return " ".join(_words(inner) for inner in value.values())
-    if isinstance(value, list | tuple):
-        return " ".join(_words(inner) for inner in value)
-    return str(value)
