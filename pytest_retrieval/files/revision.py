@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import subprocess
 import tarfile
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import final
 
 from pytest_retrieval.errors import SettingsError
+from pytest_retrieval.files.settings import read_settings
 
 __all__ = ["Base", "base_of"]
 
@@ -30,15 +32,26 @@ class Base:
         The merge base of that revision and HEAD.
     folders
         The gold sets of that commit, copied out of git.
+    pins
+        The folder of pins of that commit, copied too; None where pins stand in the gold sets.
     """
 
     revision: str
     commit: str
     folders: tuple[Path, ...]
+    pins: Path | None = None
 
 
-def base_of(root: Path, revision: str, into: Path) -> Base:
-    """Copy every gold set of the merge base of a revision and HEAD into a folder.
+def base_of(
+    root: Path,
+    revision: str,
+    into: Path,
+    *,
+    names: Container[str],
+    today: Iterable[Path] = (),
+    pins: Path | None = None,
+) -> Base:
+    """Copy the gold sets of the merge base of a revision and HEAD into a folder.
 
     Parameters
     ----------
@@ -48,6 +61,12 @@ def base_of(root: Path, revision: str, into: Path) -> Base:
         A branch, tag or commit.
     into
         An empty folder.
+    names
+        Of the gold sets that are wanted.
+    today
+        Where they stand today; elsewhere a goldset.toml that cannot be read is none of theirs.
+    pins
+        Folder of pins that stand outside the gold sets.
 
     Raises
     ------
@@ -67,17 +86,42 @@ def base_of(root: Path, revision: str, into: Path) -> Base:
             " the history in between"
         )
     commit = _git(root, option, "merge-base", revision, "HEAD").strip()
-    names = _git(root, option, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit).split("\0")
-    paths = map(PurePosixPath, names)
+    names_there = _git(root, option, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit).split("\0")
+    paths = map(PurePosixPath, names_there)
     places = sorted(str(path.parent) for path in paths if path.name == GOLDSET)
-    if places:
-        archive = _bytes(top, option, "archive", "--format=tar", commit, "--", *places)
+    of_pins = "" if pins is None else _within(pins, top)
+    has_pins = bool(of_pins) and any(name.startswith(f"{of_pins}/") for name in names_there)
+    wanted = [*places, of_pins] if has_pins else places
+    if wanted:
+        archive = _bytes(top, option, "archive", "--format=tar", commit, "--", *wanted)
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             tar.extractall(into, filter="data")
-    folders = tuple(into / place for place in places)
+    same = {_within(folder, top) for folder in today}
+    folders = _named([into / place for place in places], names, {into / place for place in same})
     for folder in folders:
         _refuse_pointers(folder, into, option, commit)
-    return Base(revision, commit, folders)
+    return Base(revision, commit, tuple(folders), None if pins is None else into / (of_pins or "no pins"))
+
+
+def _within(path: Path, top: Path) -> str:
+    """Return a path as git names it below the top folder, or an empty string where it is not below."""
+    path, top = path.resolve(), top.resolve()
+    return path.relative_to(top).as_posix() if path.is_relative_to(top) else ""
+
+
+def _named(folders: Iterable[Path], names: Container[str], today: Container[Path]) -> list[Path]:
+    """Return one folder for each name: today's place first, whatever else has that name."""
+    found: dict[str, Path] = {}
+    for folder in sorted(folders, key=lambda folder: (folder not in today, folder)):
+        try:
+            name = read_settings(folder).name
+        except SettingsError:
+            if folder in today:
+                raise
+            continue
+        if name in names:
+            found.setdefault(name, folder)
+    return sorted(found.values())
 
 
 def _refuse_pointers(folder: Path, into: Path, option: str, commit: str) -> None:

@@ -9,20 +9,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import final
 
+from pytest_retrieval.files.plan import Plan, load_plan
 from pytest_retrieval.files.revision import Base, base_of
-from pytest_retrieval.gate.branch import lowered_with_reason
+from pytest_retrieval.gate.branch import BranchChange, lowered_with_reason
 from pytest_retrieval.gate.cells import Cell
 from pytest_retrieval.gate.pin import Pins
+from pytest_retrieval.gate.ruler import counted
 from pytest_retrieval.gate.verdict import HELD, REGRESSED, Verdict
 from pytest_retrieval.model import GoldSet
 from pytest_retrieval.plugin.goldsets import GoldSets
+from pytest_retrieval.stats.thresholds import format_threshold
 
-__all__ = ["Against", "accepted"]
+__all__ = ["Against", "accepted", "plan_changes"]
 
 
 @final
 class Against:
     """The base that this session's branch is held against.
+
+    Parameters
+    ----------
+    root
+        A folder of the repository.
+    revision
+        What the user named.
+    today
+        The gold sets of this session.
 
     Raises
     ------
@@ -30,14 +42,21 @@ class Against:
         The revision cannot be had.
     """
 
-    def __init__(self, root: Path, revision: str) -> None:
+    def __init__(self, root: Path, revision: str, today: GoldSets) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="pytest-retrieval-base-"))
         try:
-            self.base: Base = base_of(root, revision, self._folder)
+            self.base: Base = base_of(
+                root,
+                revision,
+                self._folder,
+                names=today.folders,
+                today=today.folders.values(),
+                pins=today.pins_root,
+            )
         except BaseException:
             self.close()
             raise
-        self.goldsets = GoldSets(self.base.folders)
+        self.goldsets = GoldSets(self.base.folders, self.base.pins)
 
     @property
     def label(self) -> str:
@@ -52,7 +71,38 @@ class Against:
         RetrievalError
             They cannot be used.
         """
-        return self.goldsets.pins(name) if name in self.goldsets.folders else Pins()
+        return self.goldsets.pins(name) if self._has(name) else Pins()
+
+    def plan(self, name: str) -> Plan | None:
+        """Return the plan of a gold set there, None where nothing was locked.
+
+        Raises
+        ------
+        SettingsError
+            It cannot be used.
+        """
+        return load_plan(self.goldsets.home(name)) if self._has(name) else None
+
+    def plan_lines(self, name: str, now: Plan | None) -> tuple[list[str], bool]:
+        """Return what changed about a plan since the base, and whether anything of it favours the branch."""
+        then = self.plan(name)
+        changes = [] if then is None else plan_changes(then, now)
+        if then is None or not changes:
+            return [], False
+        favouring = sum(change.favours for change in changes)
+        things = counted(len(changes), "thing", "things")
+        favour = {True: " (favours this branch)", False: ""}
+        lines = [
+            f"{name}: against {self.label} this branch changed {things} about its plan, {favouring} in its"
+            " own favour:",
+            *(f"  {change.what}{favour[change.favours]}" for change in changes),
+            f"  what {self.base.revision} planned is established below the smaller threshold of both;"
+            f" {self.base.revision}'s is {format_threshold(then.threshold)}",
+        ]
+        return lines, favouring > 0
+
+    def _has(self, name: str) -> bool:
+        return self.base.pins is not None or name in self.goldsets.folders
 
     def rules(self, goldset: GoldSet) -> GoldSet:
         """Return today's gold set with the tolerance, alpha and min_judged of the base."""
@@ -70,6 +120,30 @@ class Against:
     def close(self) -> None:
         """Remove the copies."""
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def plan_changes(then: Plan, now: Plan | None) -> list[BranchChange]:
+    """Return what changed about a plan between a base and today.
+
+    Parameters
+    ----------
+    then, now
+        As locked at the base and today; None where nothing is locked any more.
+    """
+    changes = []
+    for planned in then.comparisons:
+        entry = None if now is None else now.find(planned.name)
+        if entry is None:
+            changes.append(BranchChange(f"{planned.name!r} is no longer planned", True))
+        elif entry.split != planned.split:
+            splits = f"the split {planned.split!r} → {entry.split!r}"
+            changes.append(BranchChange(f"{planned.name!r} is about {splits}", True))
+    if now is not None:
+        added = [planned.name for planned in now.comparisons if then.find(planned.name) is None]
+        changes += [BranchChange(f"{name!r} is planned", False) for name in added]
+        if now.alpha != then.alpha:
+            changes.append(BranchChange(f"alpha {then.alpha:g} → {now.alpha:g}", now.alpha > then.alpha))
+    return changes
 
 
 def accepted(verdicts: Mapping[Cell, Verdict], then: Pins, now: Pins) -> dict[Cell, Verdict]:

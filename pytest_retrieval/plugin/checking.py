@@ -326,7 +326,14 @@ class Gate:
         """Return a paragraph on what this branch changed about how it is judged, if that favours it."""
         session, against = self._session, self._session.against
         measures = self._measures(subject)
-        if against is None or not measures or goldset.name not in against.goldsets.folders:
+        if against is None or not measures:
+            return []
+        if goldset.name not in against.goldsets.folders:
+            if against.pins(goldset.name).cells:
+                self._branch_notes.append(
+                    f"the gold set {goldset.name} is not in the repository, so what changed in it since"
+                    f" {against.label} cannot be told"
+                )
             return []
         changes = branch_changes(
             against.goldsets.get(goldset.name),

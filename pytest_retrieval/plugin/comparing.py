@@ -27,11 +27,12 @@ __all__ = ["NOTES", "TASK", "Comparing", "Notes", "Task"]
 @final
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The planned comparison that a test is to make, and the plan that it stands in."""
+    """The planned comparison that a test is to make, the plan that it stands in, and what p must be below."""
 
     goldset: str
     planned: Planned
     plan: Plan
+    threshold: float
 
 
 @final
@@ -114,7 +115,7 @@ class Comparing:
             _of_split(b, members, set(qrels), "b"),
             measure,
             qrels=qrels.select(members),
-            threshold=self._alpha if task is None else task.plan.threshold,
+            threshold=self._alpha if task is None else task.threshold,
             by=by,
             name="" if task is None else task.planned.name,
             exploratory=task is None,

@@ -67,6 +67,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "retrieval_unavailable", "what an unavailable retriever's cells do: skip or error", default="skip"
     )
+    parser.addini(
+        "retrieval_pins",
+        "folder that holds pins and plans, <gold set>/pins.toml; by default its own",
+        default="",
+    )
+    parser.addini(
+        "retrieval_missing", "what tests of a gold set that is not here do: error or skip", default="error"
+    )
     parser.addini("retrieval_show_text", "show the texts of queries in failures", type="bool", default=True)
 
 
@@ -98,6 +106,7 @@ def asked_for(config: pytest.Config) -> bool:
     """Return whether the project says that it uses the plugin, gold sets or not."""
     return list(config.getini("retrieval_goldsets")) != DEFAULT_FOLDERS or bool(
         config.getini("retrieval_goldset")
+        or config.getini("retrieval_missing") not in ("", "error")
         or config.getoption("--retrieval-pin")
         or config.getoption("--retrieval-lock")
     )

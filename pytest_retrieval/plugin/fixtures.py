@@ -45,6 +45,8 @@ def place_of(metafunc: pytest.Metafunc, name: str) -> str:
 def goldset(request: pytest.FixtureRequest) -> GoldSet:
     """The gold set that the test's marker names, the ini file's default, or the only one there is."""
     choice = request.param
+    if choice.problem and choice.skips:
+        pytest.skip(choice.problem)
     if choice.problem:
         pytest.fail(choice.problem, pytrace=False)
     try:

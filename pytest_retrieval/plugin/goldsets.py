@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,13 +26,24 @@ __all__ = ["GoldSets"]
 
 _Value = TypeVar("_Value")
 
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
 
 @final
 class GoldSets:
-    """Gold sets by name. A fault met once is met again, so nothing is read twice."""
+    """Gold sets by name. A fault met once is met again, so nothing is read twice.
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    Parameters
+    ----------
+    folders
+        The folders of the gold sets.
+    pins
+        Folder that holds ``<name>/pins.toml`` and the like; None where they stand in the gold sets.
+    """
+
+    def __init__(self, folders: Sequence[Path], pins: Path | None = None) -> None:
         self._found = folders
+        self.pins_root = pins
         self._folders: dict[str, Path] | None = None
         self._goldsets: dict[str, GoldSet | RetrievalError] = {}
         self._pins: dict[str, Pins | RetrievalError] = {}
@@ -59,10 +71,27 @@ class GoldSets:
             self._folders = dict(sorted(folders.items()))
         return self._folders
 
+    def home(self, name: str) -> Path:
+        """Return the folder of a gold set's pins and plan: its own, or one below `retrieval_pins`.
+
+        Raises
+        ------
+        SettingsError
+            Its name cannot name a folder.
+        """
+        if self.pins_root is None:
+            return self.folders[name]
+        if not _SAFE.fullmatch(name):
+            raise SettingsError(
+                f"retrieval_pins: gold set {name!r} cannot name a folder below {self.pins_root}; letters,"
+                " digits, '.', '-' and '_' are allowed"
+            )
+        return self.pins_root / name
+
     def check_files(self) -> None:
         """Raise SettingsError where a TOML file of any gold set cannot be read."""
-        for folder in self.folders.values():
-            read_pins_toml(folder)
+        for name in self.folders:
+            read_pins_toml(self.home(name))
 
     def get(self, name: str) -> GoldSet:
         """Return a gold set.
@@ -96,7 +125,7 @@ class GoldSets:
         """
         if name not in self._pins:
             try:
-                self._pins[name] = load_pins(self.folders[name])
+                self._pins[name] = load_pins(self.home(name))
             except RetrievalError as error:
                 self._pins[name] = error
         return _or_raise(self._pins[name])

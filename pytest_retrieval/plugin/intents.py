@@ -13,7 +13,7 @@ import pytest
 
 from pytest_retrieval.errors import InputError, RetrievalError, listed
 from pytest_retrieval.files.plan import Plan, Planned
-from pytest_retrieval.plugin.items import Choice, choose
+from pytest_retrieval.plugin.items import Choice
 from pytest_retrieval.stats import format_p, format_threshold, smallest_p
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Intent:
 def intents_of(session: Session, items: Sequence[pytest.Item]) -> dict[pytest.Item, Intent]:
     """Return the intent of every test that is marked; those that share a name have a problem.
 
-    A test whose gold set cannot be read is left out: its fixture fails, and says why.
+    A test whose gold set is not here or cannot be read is left out: its fixture says why.
     """
     intents = {}
     for item in items:
@@ -129,7 +129,9 @@ def _intent(session: Session, item: pytest.Item, marks: Sequence[pytest.Mark]) -
     callspec = getattr(item, "callspec", None)
     choice = callspec.params.get("goldset") if callspec is not None else None
     if not isinstance(choice, Choice):
-        choice = choose(session.goldsets, session.settings.default, item.get_closest_marker("goldset"))
+        choice = session.chosen(item.get_closest_marker("goldset"))
+    if choice.skips:
+        return None  # its fixture skips, and says why
     if choice.problem or len(choice.names) != 1:
         several = f"several gold sets ({listed(choice.names)}); a comparison is about one"
         return Intent(problem=choice.problem or f"this planned test names {several}")
@@ -145,7 +147,7 @@ def _intent(session: Session, item: pytest.Item, marks: Sequence[pytest.Mark]) -
         queries_of(qrels, split)
     except InputError as error:
         return Intent(goldset, problem=f"planned comparison {name!r}: {error}; {USAGE}")
-    return Intent(goldset, Planned(name, split, _owner(item, session.goldsets.folders[goldset])))
+    return Intent(goldset, Planned(name, split, _owner(item, session.goldsets.home(goldset))))
 
 
 def _marker_problem(marks: Sequence[pytest.Mark]) -> str:

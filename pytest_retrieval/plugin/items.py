@@ -21,11 +21,22 @@ __all__ = ["Choice", "GateItem", "choose", "kinds_of"]
 @final
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The gold sets of a test, or why there is no telling."""
+    """The gold sets of a test, or why there is no telling.
+
+    Attributes
+    ----------
+    names, subjects
+        Of the gold sets, and of what is gated there; None for every subject.
+    problem
+        Why they cannot be used.
+    skips
+        Whether that skips the test rather than failing it.
+    """
 
     names: tuple[str, ...] = ()
     subjects: tuple[str, ...] | None = None
     problem: str = ""
+    skips: bool = False
 
 
 @final
@@ -56,12 +67,15 @@ class GateItem:
         return {self.goldset, subject, stratum, slug(stratum), slug(measure), slug(spelled)}
 
 
-def choose(goldsets: GoldSets, default: str, mark: pytest.Mark | None) -> Choice:
-    """Return which gold sets a test uses: its marker's, the ini file's, or the only one there is."""
+def choose(goldsets: GoldSets, default: str, mark: pytest.Mark | None, *, skip_missing: bool) -> Choice:
+    """Return which gold sets a test uses: its marker's, the ini file's, or the only one there is.
+
+    Where `skip_missing`, the names of gold sets that are not here are returned with those that are.
+    """
     known = goldsets.folders
     if mark is None:
-        if not known:
-            return Choice(problem=NO_GOLDSET)
+        if not known and not (default and skip_missing):
+            return Choice(problem=NO_GOLDSET, skips=skip_missing)
         names: Sequence[str] = [default] if default else list(known)
         if len(names) > 1:
             return Choice(
@@ -75,7 +89,7 @@ def choose(goldsets: GoldSets, default: str, mark: pytest.Mark | None) -> Choice
         if problem:
             return Choice(problem=problem)
     unknown = [name for name in names if name not in known]
-    if unknown:
+    if unknown and not skip_missing:
         return Choice(
             problem=f"no gold set is named {listed(map(repr, unknown))}; there are {listed(known) or 'none'}"
         )

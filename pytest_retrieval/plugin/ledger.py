@@ -94,7 +94,7 @@ class Ledger:
             gone=gone,
             reason=reason,
         )
-        save_pins(goldsets.folders[name], pins)
+        save_pins(goldsets.home(name), pins)
         self.lines += _told(name, changes)
 
 

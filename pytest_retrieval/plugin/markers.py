@@ -10,7 +10,7 @@ import pytest
 from pytest_retrieval.errors import RetrievalError
 from pytest_retrieval.gate.cells import slug
 from pytest_retrieval.plugin import fixtures
-from pytest_retrieval.plugin.items import Choice, GateItem, choose, kinds_of
+from pytest_retrieval.plugin.items import Choice, GateItem, kinds_of
 
 if TYPE_CHECKING:
     from pytest_retrieval.plugin.session import Session
@@ -25,9 +25,7 @@ def generate(metafunc: pytest.Metafunc, session: Session) -> None:
         if gated:
             _override(metafunc)
         return
-    choice = choose(
-        session.goldsets, session.settings.default, metafunc.definition.get_closest_marker("goldset")
-    )
+    choice = session.chosen(metafunc.definition.get_closest_marker("goldset"))
     if choice.problem:
         metafunc.parametrize("goldset", [choice], indirect=True, scope="session", ids=[pytest.HIDDEN_PARAM])
         if gated:
@@ -72,6 +70,9 @@ def _items(
     metafunc: pytest.Metafunc, session: Session, name: str, subjects: Sequence[str] | None
 ) -> list[GateItem]:
     """Return the gold set's own item and one per cell; only the first where the gold set cannot be used."""
+    missing = session.choice_of(name)
+    if missing.problem:
+        return [GateItem(name, problem=missing.problem)]
     try:
         cells = session.cells(name, kinds_of(metafunc.definition), subjects)
     except RetrievalError as error:

@@ -24,6 +24,7 @@ from pytest_retrieval.report.plan import exploratory_lines, look_lines, planned_
 
 if TYPE_CHECKING:
     from pytest_retrieval.model import GoldSet, Qrels
+    from pytest_retrieval.plugin.against import Against
     from pytest_retrieval.plugin.session import Session
 
 __all__ = ["Planning"]
@@ -71,6 +72,8 @@ class Planning:
         try:
             for name in self._session.goldsets.folders:
                 self._plan(name)
+                if self._session.against is not None:
+                    self._session.against.plan(name)
         except SettingsError as error:
             raise pytest.UsageError(str(error)) from error
 
@@ -84,6 +87,8 @@ class Planning:
         for place, item in enumerate(items):
             if item in intents:
                 items[place] = self._held(item, intents[item], after)
+        if self._session.against is not None and self._session.collecting.is_whole:
+            items += self._changed_plans(session, self._session.against)
         for name in sorted(gone):
             items += [self._vanished(session, name, planned, after) for planned in gone[name]]
 
@@ -157,7 +162,7 @@ class Planning:
     def _plan(self, goldset: str) -> Plan | None:
         """Return the plan of a gold set, read once."""
         if goldset not in self._plans:
-            self._plans[goldset] = load_plan(self._session.goldsets.folders[goldset])
+            self._plans[goldset] = load_plan(self._session.goldsets.home(goldset))
         return self._plans[goldset]
 
     def _note_look(self, what: str, qrels: Qrels) -> None:
@@ -177,7 +182,7 @@ class Planning:
             self._session.goldsets.get(goldset)
         except RetrievalError:
             return ()  # its tests fail, and say why
-        folder = self._session.goldsets.folders[goldset]
+        folder = self._session.goldsets.home(goldset)
         there = {
             intent.planned.name for intent in intents.values() if intent.planned and intent.goldset == goldset
         }
@@ -233,12 +238,33 @@ class Planning:
             )
         if entry != planned:
             return PlanItem.in_place_of(item, _changed(name, entry, planned) + f":  {LOCK}{WHY}")
-        problem = never(goldset, planned, plan.threshold)
+        threshold = self._threshold(name, planned, plan)
+        problem = never(goldset, planned, threshold)
         if problem:
             return PlanItem.in_place_of(item, problem)
-        item.stash[TASK] = Task(name, planned, plan)
+        item.stash[TASK] = Task(name, planned, plan, threshold)
         item.stash[NOTES] = Notes(name, planned.name)
         return item
+
+    def _threshold(self, goldset: str, planned: Planned, plan: Plan) -> float:
+        """Return what p must be below: as the plan says and, against a base, also as it said there."""
+        then = None if self._session.against is None else self._session.against.plan(goldset)
+        if then is None or then.find(planned.name) is None:
+            return plan.threshold
+        return min(plan.threshold, then.threshold)
+
+    def _changed_plans(self, session: pytest.Session, against: Against) -> list[pytest.Item]:
+        """Return an item for each plan that this branch changed in its own favour; note other changes."""
+        items: list[pytest.Item] = []
+        for name in self._session.goldsets.folders:
+            lines, favours = against.plan_lines(name, self._plan(name))
+            if favours and not self._session.settings.accept_lowered:
+                parent = PlanFile.from_parent(session, path=self._session.goldsets.home(name) / PLAN)
+                message = "\n".join([*lines, "if a reviewer agrees:  add --retrieval-accept-lowered"])
+                items.append(PlanItem.from_parent(parent, name="changed", message=message))
+            else:
+                self._told += lines
+        return items
 
     def _unreasoned(
         self, goldset: str, entry: Planned | None, planned: Planned, after: Mapping[str, Plan]
@@ -260,7 +286,7 @@ class Planning:
         self, session: pytest.Session, goldset: str, planned: Planned, after: Mapping[str, Plan]
     ) -> pytest.Item:
         """Return the item of a locked comparison that has no test."""
-        parent = PlanFile.from_parent(session, path=self._session.goldsets.folders[goldset] / PLAN)
+        parent = PlanFile.from_parent(session, path=self._session.goldsets.home(goldset) / PLAN)
         text = f"{goldset}: {planned.name!r} is locked, and its test {planned.owner} is gone"
         then = f"the plan would then hold {counted(after, goldset)}"
         settings = self._session.settings
@@ -300,7 +326,7 @@ class Planning:
             self._told.append(f"{name}: nothing to lock; the plan is as it was: {counted({name: old}, name)}")
             return
         new = new.locked((), reason=self._session.settings.reason)
-        save_plan(self._session.goldsets.folders[name], new)
+        save_plan(self._session.goldsets.home(name), new)
         self._plans[name] = new
         self._told.append(
             f"{name}: locked {counted({name: new}, name)}; review and commit {PLAN}, then run pytest"

@@ -17,7 +17,7 @@ from pytest_retrieval.plugin import fixtures, markers, vanishing
 from pytest_retrieval.plugin.against import Against
 from pytest_retrieval.plugin.collecting import Collecting
 from pytest_retrieval.plugin.goldsets import GoldSets
-from pytest_retrieval.plugin.items import Choice, GateItem
+from pytest_retrieval.plugin.items import Choice, GateItem, choose
 from pytest_retrieval.plugin.ledger import Ledger
 from pytest_retrieval.plugin.planning import Planning
 from pytest_retrieval.plugin.running import Retrievals, Runs
@@ -63,7 +63,8 @@ class Session:
 
     def __init__(self, config: pytest.Config, folders: Sequence[Path]) -> None:
         self.config = config
-        self.goldsets = GoldSets(folders)
+        pins = config.getini("retrieval_pins")
+        self.goldsets = GoldSets(folders, config.rootpath / pins if pins else None)
         self.retrievals = Retrievals(config, shared_folder(config))
         self.collecting = Collecting(config)
         self.owners: dict[tuple[str, Cell], list[str]] = {}
@@ -96,7 +97,9 @@ class Session:
         SettingsError
             The revision cannot be had.
         """
-        return Against(self.settings.rootdir, self.settings.against) if self.settings.against else None
+        if not self.settings.against:
+            return None
+        return Against(self.settings.rootdir, self.settings.against, self.goldsets)
 
     def pins_then(self, name: str) -> Pins:
         """Return a gold set's pins at the base; empty where there is no base.
@@ -125,7 +128,17 @@ class Session:
 
     def choice_of(self, name: str) -> Choice:
         """Return the same choice of one gold set for every test, so that pytest sees one parameter."""
-        return self._choices.setdefault(name, Choice((name,)))
+        if name not in self._choices:
+            missing = Choice(
+                (name,), problem=f"gold set {name!r} is not here (retrieval_missing = skip)", skips=True
+            )
+            self._choices[name] = Choice((name,)) if name in self.goldsets.folders else missing
+        return self._choices[name]
+
+    def chosen(self, mark: pytest.Mark | None) -> Choice:
+        """Return which gold sets a test with this marker, or with none, uses."""
+        settings = self.settings
+        return choose(self.goldsets, settings.default, mark, skip_missing=settings.skip_missing)
 
     @property
     def item(self) -> pytest.Item:
@@ -214,10 +227,11 @@ class Session:
         if is_worker(self.config):
             return
         try:
-            if self.settings.default and self.settings.default not in self.goldsets.folders:
+            default, folders = self.settings.default, self.goldsets.folders
+            if default and default not in folders and not self.settings.skip_missing:
                 raise SettingsError(
-                    f"retrieval_goldset = {self.settings.default}: there is no such gold set; there are"
-                    f" {', '.join(self.goldsets.folders) or 'none'}"
+                    f"retrieval_goldset = {default}: there is no such gold set; there are"
+                    f" {', '.join(folders) or 'none'}"
                 )
             self.goldsets.check_files()
             if self.against is not None:
@@ -298,7 +312,8 @@ class Session:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Let an item's payload ride on its report, which outlives a worker that crashes later."""
         report = yield
-        if report.when == "call" and (_gate_item(item) is not None or PAYLOAD in item.stash):
+        ended = report.when == "call" or (report.when == "setup" and report.skipped)
+        if ended and (_gate_item(item) is not None or PAYLOAD in item.stash):
             payload: dict[str, Any] = item.stash.get(
                 PAYLOAD, {"rows": [], "goldset": "", "cell": None, "pinned": False}
             )

@@ -17,6 +17,7 @@ __all__ = ["PIN_ALL", "PIN_NEW", "PIN_RAISE", "Settings", "read"]
 PIN_NEW, PIN_RAISE, PIN_ALL = "new", "raise", "all"
 _PINS = (PIN_NEW, PIN_RAISE, PIN_ALL)
 _UNAVAILABLE = ("skip", "error")
+_MISSING = ("error", "skip")
 
 
 @final
@@ -42,6 +43,8 @@ class Settings:
         Whether failures show every query.
     fail_unavailable
         Whether an unavailable retriever's cells fail rather than skip.
+    skip_missing
+        Whether tests of a gold set that is not here are skipped rather than failing.
     show_text
         Whether failures show the texts of queries.
     """
@@ -55,6 +58,7 @@ class Settings:
     against: str = ""
     accept_lowered: bool = False
     fail_unavailable: bool = False
+    skip_missing: bool = False
     show_text: bool = True
 
 
@@ -74,6 +78,9 @@ def read(config: pytest.Config) -> Settings:
         raise SettingsError(f"--retrieval-pin={pin}: allowed are {', '.join(_PINS)}")
     if unavailable not in _UNAVAILABLE:
         raise SettingsError(f"retrieval_unavailable = {unavailable}: allowed are {', '.join(_UNAVAILABLE)}")
+    missing = config.getini("retrieval_missing")
+    if missing not in _MISSING:
+        raise SettingsError(f"retrieval_missing = {missing}: allowed are {', '.join(_MISSING)}")
     if pin == PIN_ALL and not reason:
         raise SettingsError(
             "--retrieval-pin=all lowers pins: say why with --retrieval-reason 'text'; it is stored with them"
@@ -108,6 +115,7 @@ def read(config: pytest.Config) -> Settings:
         reason=reason,
         details=bool(config.getoption("--retrieval-details")),
         fail_unavailable=unavailable == "error",
+        skip_missing=missing == "skip",
         show_text=bool(config.getini("retrieval_show_text")),
     )
 

@@ -59,9 +59,10 @@ def vanished_gates(
         return []
     collected = {item.nodeid.partition("[")[0] for item in items}
     found = []
-    for name, folder in session.goldsets.folders.items():
+    for name in session.goldsets.folders:
         if session.has_problem(name):
             continue
+        folder = session.goldsets.home(name)
         for owner, cells in sorted(_owned(folder).items()):
             if session.has_problem(owner):
                 continue

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from .conftest import GOLD, QUERIES, TOML
+from .conftest import CONFTEST, GOLD, QUERIES, TOML
 
 
 def git(project, *arguments):
@@ -125,6 +125,112 @@ def test_a_renamed_folder_is_matched_by_the_name_of_its_gold_set(branch):
     result = judged(branch)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["store: bm25 · recall@2 · identifier is regressed"])
+
+
+PLANNED = """
+import pytest
+
+@pytest.mark.planned_comparison("bm25 over nothing")
+def test_first(runs, compare):
+    queries = ["i1", "i2", "w1", "w2", "w3"]
+    result = compare(dict.fromkeys(queries, 1.0), dict.fromkeys(queries, 0.0), "recall@2")
+    print(f"threshold {result.threshold}")
+"""
+SECOND = PLANNED.replace("bm25 over nothing", "again").replace("test_first", "test_second")
+
+
+@pytest.fixture
+def planned(pinned):
+    """A branch off a base that planned two comparisons at alpha 0.4."""
+    toml = pinned.goldset / "goldset.toml"
+    toml.write_text("alpha = 0.4\n" + toml.read_text())
+    pinned.write("conftest.py", CONFTEST)
+    pinned.write("test_plan.py", PLANNED + SECOND.replace("import pytest\n", ""))
+    pinned.run("--retrieval-lock").assert_outcomes(skipped=2, passed=4)
+    pinned.write(".gitignore", "calls\nbuilds\n__pycache__/\n.pytest_cache/\n")
+    git(pinned, "init", "-q", "-b", "main")
+    commit(pinned, "planned")
+    git(pinned, "switch", "-q", "-c", "feature")
+    return pinned
+
+
+def test_an_untouched_plan_holds(planned):
+    result = judged(planned, "-rP")
+    assert result.stdout.str().count("threshold 0.2") >= 2
+    assert "about its plan" not in result.stdout.str()
+
+
+def test_a_comparison_taken_out_of_the_plan_passes_plainly_and_not_against_main(planned):
+    """Alone, the other would be established at 0.4."""
+    planned.write("test_plan.py", PLANNED)
+    planned.run("--retrieval-lock", "--retrieval-reason", "one is enough")
+    commit(planned, "one less")
+    plain = planned.run("-rP")
+    assert plain.ret == 0
+    assert "threshold 0.4" in plain.stdout.str()
+    result = judged(planned, "-rP")
+    result.assert_outcomes(failed=1, passed=5)
+    result.stdout.fnmatch_lines(
+        [
+            "store: against main (*) this branch changed 1 thing about its plan, 1 in its own favour:",
+            "  'again' is no longer planned (favours this branch)",
+            "  what main planned is established below the smaller threshold of both; main's is 0.2",
+            "if a reviewer agrees:  add --retrieval-accept-lowered",
+            "threshold 0.2",
+        ],
+        consecutive=False,
+    )
+    result = judged(planned, "--retrieval-accept-lowered")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["  'again' is no longer planned (favours this branch)"])
+
+
+def test_a_larger_alpha_passes_plainly_and_not_against_main(planned):
+    plan = planned.goldset / "plan.toml"
+    plan.write_text(plan.read_text().replace("alpha = 0.4", "alpha = 0.9"))
+    assert planned.run().ret == 0
+    result = judged(planned)
+    result.assert_outcomes(failed=1, passed=6)
+    result.stdout.fnmatch_lines(["  alpha 0.4 → 0.9 (favours this branch)"])
+
+
+def test_a_comparison_that_is_new_on_the_branch_is_told_and_passes(planned):
+    planned.write("test_third.py", PLANNED.replace("bm25 over nothing", "new").replace("first", "third"))
+    planned.run("--retrieval-lock", "--retrieval-reason", "a new system")
+    result = judged(planned, "-rP")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["  'new' is planned"])
+    assert "threshold 0.13" in result.stdout.str()
+
+
+def test_git_that_is_not_installed_ends_the_session(branch, monkeypatch):
+    monkeypatch.setenv("PATH", str(branch.path))
+    result = branch.run("--retrieval-against=main")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*--retrieval-against=main needs git, which is not installed here"])
+
+
+def test_a_gold_set_elsewhere_in_the_repository_is_no_concern_of_ours(branch):
+    """One of the same name, and one that cannot be read: fixtures of other tests, say."""
+    git(branch, "switch", "-q", "main")
+    branch.write("examples/a/goldset.toml", TOML)
+    branch.write("examples/b/goldset.toml", "name = ")
+    commit(branch, "examples")
+    git(branch, "switch", "-q", "-c", "next")
+    judged(branch).assert_outcomes(passed=4)
+
+
+def test_a_base_that_cannot_be_read_ends_the_session(branch):
+    git(branch, "switch", "-q", "main")
+    toml = branch.goldset / "goldset.toml"
+    text = toml.read_text()
+    toml.write_text("name = ")
+    commit(branch, "broken")
+    git(branch, "switch", "-q", "-c", "next")
+    toml.write_text(text)
+    result = judged(branch)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*goldset.toml: is no TOML: *"])
 
 
 def test_the_same_under_xdist(branch):
