@@ -261,10 +261,13 @@ class Gate:
                 f"{name}: nothing is gated: goldset.toml declares no subject with measures. Add, for example,"
                 '\n\n    [subjects.bm25]\n    measures = ["recall@5"]\n'
             )
+        fault = ""
         try:
             pins = session.goldsets.pins(name)
         except RetrievalError as error:
-            self._fail(str(error), cause=str(error))
+            fault = str(error)
+        if fault:  # outside of the handler, or pytest tells it twice
+            self._fail(fault, cause=fault)
         declared = set(session.cells(name, kinds_of(self._node), None))
         unpinned = [cell for cell in cells if cell not in pins.cells]
         rows: list[dict[str, Any]] = []

@@ -52,7 +52,8 @@ def goldset(request: pytest.FixtureRequest) -> GoldSet:
     try:
         return request.config.stash[SESSION].goldsets.get(choice.names[0])
     except RetrievalError as error:
-        pytest.fail(str(error), pytrace=False)
+        fault = str(error)
+    pytest.fail(fault, pytrace=False)  # outside of the handler, or pytest tells it twice
 
 
 @pytest.fixture(scope="session")
