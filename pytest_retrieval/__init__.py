@@ -9,14 +9,41 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_retrieval.answers.citations import Citations, check_citations
+    from pytest_retrieval.answers.messages import trace_from_messages
+    from pytest_retrieval.answers.planted import Planted, planted_items, steered
+    from pytest_retrieval.answers.quotes import Quote
+    from pytest_retrieval.answers.replaying import replay
+    from pytest_retrieval.answers.support import (
+        Calibration,
+        Supported,
+        SupportJudge,
+        calibrate,
+        judge_digest,
+        judge_support,
+        support_by_grade,
+    )
+    from pytest_retrieval.answers.traces import TraceTable, score_traces, trace_queries
+    from pytest_retrieval.answers.trajectory import Finding, check_trajectory
     from pytest_retrieval.assertions import (
+        assert_called,
+        assert_called_before,
         assert_context_precision,
+        assert_declines,
+        assert_exact_share,
+        assert_from_observations,
+        assert_grounded,
         assert_judged,
         assert_mrr,
         assert_ndcg,
+        assert_no_repeated_calls,
+        assert_picks_returned,
         assert_precision,
         assert_recall,
+        assert_stated,
+        assert_within_budget,
     )
+    from pytest_retrieval.assertions.trajectories import Observed
     from pytest_retrieval.errors import (
         DuplicateDocumentError,
         FileError,
@@ -27,6 +54,7 @@ if TYPE_CHECKING:
         PinError,
         Problem,
         QueryMismatchError,
+        ReplayError,
         RetrievalError,
         RetrievalWarning,
         RetrieverError,
@@ -34,12 +62,20 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from pytest_retrieval.files.goldset import goldset_from_frames, load_goldset
+    from pytest_retrieval.files.recording import load_recording
     from pytest_retrieval.files.trec import load_qrels, load_run, save_run
+    from pytest_retrieval.measures.answer_table import AnswerTable, score_answers
     from pytest_retrieval.measures.notation import Measure
     from pytest_retrieval.measures.rank import MeasureKind
     from pytest_retrieval.measures.ranking import Judged, tie_sensitivity
     from pytest_retrieval.measures.table import ScoreTable, evaluate
     from pytest_retrieval.model import GoldSet, Qrels, Run
+    from pytest_retrieval.records import (
+        Answer,
+        Call,
+        Recording,
+        Trace,
+    )
     from pytest_retrieval.retrievers.adapters import (
         from_elasticsearch,
         from_haystack,
@@ -52,19 +88,51 @@ if TYPE_CHECKING:
     from pytest_retrieval.retrievers.overlap import ann_recall, filtered, overlap_at_k
     from pytest_retrieval.retrievers.reranking import Reranked, rerank
     from pytest_retrieval.retrievers.semantic import Semantic
-    from pytest_retrieval.retrievers.units import UnitSearch, pool_units, sentences, units_of
+    from pytest_retrieval.retrievers.units import (
+        UnitSearch,
+        pool_units,
+        sentences,
+        units_of,
+    )
     from pytest_retrieval.stats.compare import compare
     from pytest_retrieval.stats.comparison import Comparison
 
 _ROOMS = {
+    "answers.citations": ("Citations", "check_citations"),
+    "answers.messages": ("trace_from_messages",),
+    "answers.planted": ("Planted", "planted_items", "steered"),
+    "answers.quotes": ("Quote",),
+    "answers.replaying": ("replay",),
+    "answers.support": (
+        "Calibration",
+        "SupportJudge",
+        "Supported",
+        "calibrate",
+        "judge_digest",
+        "judge_support",
+        "support_by_grade",
+    ),
+    "answers.traces": ("TraceTable", "score_traces", "trace_queries"),
+    "answers.trajectory": ("Finding", "check_trajectory"),
     "assertions": (
+        "assert_called",
+        "assert_called_before",
         "assert_context_precision",
+        "assert_declines",
+        "assert_exact_share",
+        "assert_from_observations",
+        "assert_grounded",
         "assert_judged",
         "assert_mrr",
         "assert_ndcg",
+        "assert_no_repeated_calls",
+        "assert_picks_returned",
         "assert_precision",
         "assert_recall",
+        "assert_stated",
+        "assert_within_budget",
     ),
+    "assertions.trajectories": ("Observed",),
     "errors": (
         "DuplicateDocumentError",
         "FileError",
@@ -75,6 +143,7 @@ _ROOMS = {
         "PinError",
         "Problem",
         "QueryMismatchError",
+        "ReplayError",
         "RetrievalError",
         "RetrievalWarning",
         "RetrieverError",
@@ -82,12 +151,15 @@ _ROOMS = {
         "Unavailable",
     ),
     "files.goldset": ("goldset_from_frames", "load_goldset"),
+    "files.recording": ("load_recording",),
     "files.trec": ("load_qrels", "load_run", "save_run"),
+    "measures.answer_table": ("AnswerTable", "score_answers"),
     "measures.notation": ("Measure",),
     "measures.rank": ("MeasureKind",),
     "measures.ranking": ("Judged", "tie_sensitivity"),
     "measures.table": ("ScoreTable", "evaluate"),
     "model": ("GoldSet", "Qrels", "Run"),
+    "records": ("Answer", "Call", "Recording", "Trace"),
     "retrievers.adapters": ("from_elasticsearch", "from_haystack", "from_langchain", "from_llama_index"),
     "retrievers.calling": ("retrieve",),
     "retrievers.fusion": ("Hybrid", "fuse"),
@@ -104,9 +176,15 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 __version__ = "0.1.0"
 __all__ = [
     "BM25",
+    "Answer",
+    "AnswerTable",
+    "Calibration",
+    "Call",
+    "Citations",
     "Comparison",
     "DuplicateDocumentError",
     "FileError",
+    "Finding",
     "GoldSet",
     "GoldSetError",
     "Hybrid",
@@ -116,10 +194,15 @@ __all__ = [
     "MeasureError",
     "MeasureKind",
     "MissingExtraError",
+    "Observed",
     "PinError",
+    "Planted",
     "Problem",
     "Qrels",
     "QueryMismatchError",
+    "Quote",
+    "Recording",
+    "ReplayError",
     "Reranked",
     "RetrievalError",
     "RetrievalWarning",
@@ -128,15 +211,32 @@ __all__ = [
     "ScoreTable",
     "Semantic",
     "SettingsError",
+    "SupportJudge",
+    "Supported",
+    "Trace",
+    "TraceTable",
     "Unavailable",
     "UnitSearch",
     "ann_recall",
+    "assert_called",
+    "assert_called_before",
     "assert_context_precision",
+    "assert_declines",
+    "assert_exact_share",
+    "assert_from_observations",
+    "assert_grounded",
     "assert_judged",
     "assert_mrr",
     "assert_ndcg",
+    "assert_no_repeated_calls",
+    "assert_picks_returned",
     "assert_precision",
     "assert_recall",
+    "assert_stated",
+    "assert_within_budget",
+    "calibrate",
+    "check_citations",
+    "check_trajectory",
     "compare",
     "evaluate",
     "filtered",
@@ -146,16 +246,27 @@ __all__ = [
     "from_llama_index",
     "fuse",
     "goldset_from_frames",
+    "judge_digest",
+    "judge_support",
     "load_goldset",
     "load_qrels",
+    "load_recording",
     "load_run",
     "overlap_at_k",
+    "planted_items",
     "pool_units",
+    "replay",
     "rerank",
     "retrieve",
     "save_run",
+    "score_answers",
+    "score_traces",
     "sentences",
+    "steered",
+    "support_by_grade",
     "tie_sensitivity",
+    "trace_from_messages",
+    "trace_queries",
     "units_of",
 ]
 

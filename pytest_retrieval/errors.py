@@ -10,6 +10,7 @@
     │   └── FileError                    a file cannot be used; lists every problem found in it
     │       ├── GoldSetError             … of a gold set
     │       └── PinError                 … of the pins or their evidence
+    ├── ReplayError                      a call that a recording does not hold, or that failed when recorded
     ├── RetrieverError                   a retriever raised or returned something that is no ranking
     ├── SettingsError                    an option, ini value or goldset.toml that stops the session
     ├── MissingExtraError (ImportError)  an optional dependency is not installed
@@ -36,6 +37,7 @@ __all__ = [
     "PinError",
     "Problem",
     "QueryMismatchError",
+    "ReplayError",
     "RetrievalError",
     "RetrievalWarning",
     "RetrieverError",
@@ -137,6 +139,10 @@ class GoldSetError(FileError):
 
 class PinError(FileError):
     """The pins of a gold set, or their evidence, cannot be used."""
+
+
+class ReplayError(RetrievalError):
+    """A tool was called as it never was when it was recorded, or its recorded call failed."""
 
 
 class RetrieverError(RetrievalError):

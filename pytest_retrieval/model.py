@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     FloatArray = npt.NDArray[np.float64]
     ObjectArray = npt.NDArray[np.object_]
 
-__all__ = ["ALL", "Digests", "GoldSet", "Qrels", "Run", "Subject"]
+__all__ = ["ALL", "Digests", "GoldSet", "Qrels", "Reply", "Run", "Subject", "selected"]
 
 ALL = "all"
 """The stratum that holds every query: the only one of a gold set without strata."""
@@ -219,7 +219,7 @@ class Qrels(Mapping[str, "dict[str, int]"]):
             A query id that has no judgments here.
         """
         query_ids = tuple(dict.fromkeys(query_ids))
-        starts, rows = _selected([self._place[query_id] for query_id in query_ids], self.starts)
+        starts, rows = selected([self._place[query_id] for query_id in query_ids], self.starts)
         return Qrels.from_columns(
             query_ids,
             starts,
@@ -232,6 +232,34 @@ class Qrels(Mapping[str, "dict[str, int]"]):
             slices=self.slices,
             unanswerable=self.unanswerable,
         )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One reply to one query as the gate keeps it: what was shown, what was cited, and plain numbers.
+
+    Attributes
+    ----------
+    shown
+        Documents that were in front of the model: its context, or all that its searches returned.
+    cited
+        Documents it cites or picks; repeats are kept.
+    numbers
+        Scores that do not follow from judgments: counts of a trace, labels.
+    picks
+        Whether measures of a ranking read what was picked; else they read what was shown.
+    """
+
+    shown: tuple[str, ...]
+    cited: tuple[str, ...]
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    picks: bool = False
+
+    @property
+    def ranking(self) -> tuple[str, ...]:
+        """What measures of a ranking read: each document once, in order."""
+        return tuple(dict.fromkeys(self.cited if self.picks else self.shown))
 
 
 @final
@@ -249,6 +277,9 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         Name of the system.
     stages
         Earlier rankings of the same system, by stage, in the order the system runs them.
+    replies
+        Query → what a model replied on seeing these documents, for measures of answers. Where there are
+        several replies to a query, every score is averaged over them first.
 
     Attributes
     ----------
@@ -278,6 +309,7 @@ class Run(Mapping[str, "tuple[str, ...]"]):
     scores: FloatArray | None
     name: str
     stages: Mapping[str, Run]
+    replies: Mapping[str, tuple[Reply, ...]]
     _place: Mapping[str, int]
 
     def __init__(
@@ -286,6 +318,7 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         name: str = "",
         *,
         stages: Mapping[str, Run] | None = None,
+        replies: Mapping[str, Sequence[Reply]] | None = None,
     ) -> None:
         _check_mapping(rankings, "rankings", "{query_id: [doc_id, …]} or {query_id: {doc_id: score}}")
         doc_ids: list[str] = []
@@ -304,9 +337,8 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         offsets = np.array(starts, dtype=np.int64)
         order = _order_of_mappings(columns[0], columns[1], offsets, to_sort)
         known = len(scores) > 0 and not np.isnan(columns[1]).all()
-        self._fill(
-            tuple(rankings), offsets, columns[0][order], columns[1][order] if known else None, name, stages
-        )
+        scored = columns[1][order] if known else None
+        self._fill(tuple(rankings), offsets, columns[0][order], scored, name, stages, replies)
 
     @classmethod
     def from_columns(
@@ -318,13 +350,14 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         *,
         name: str = "",
         stages: Mapping[str, Run] | None = None,
+        replies: Mapping[str, Sequence[Reply]] | None = None,
     ) -> Run:
         """Return rankings from columns that are in order and checked already (a file reader's are).
 
         Shapes and types are those of the attributes of the same names.
         """
         run = object.__new__(cls)
-        run._fill(tuple(query_ids), starts, doc_ids, scores, name, stages)
+        run._fill(tuple(query_ids), starts, doc_ids, scores, name, stages, replies)
         return run
 
     def _fill(
@@ -335,6 +368,7 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         scores: FloatArray | None,
         name: str,
         stages: Mapping[str, Run] | None,
+        replies: Mapping[str, Sequence[Reply]] | None,
     ) -> None:
         put = object.__setattr__
         put(self, "query_ids", query_ids)
@@ -343,6 +377,7 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         put(self, "scores", None if scores is None else _read_only(scores))
         put(self, "name", name)
         put(self, "stages", dict(stages or {}))
+        put(self, "replies", {query_id: tuple(of_query) for query_id, of_query in (replies or {}).items()})
         put(self, "_place", {query_id: number for number, query_id in enumerate(query_ids)})
 
     def __getitem__(self, query_id: str) -> tuple[str, ...]:
@@ -371,7 +406,7 @@ class Run(Mapping[str, "tuple[str, ...]"]):
     def select(self, query_ids: Iterable[str]) -> Run:
         """Return the rankings of those of these queries that the run answered, each once, in this order."""
         query_ids = tuple(query_id for query_id in dict.fromkeys(query_ids) if query_id in self._place)
-        starts, rows = _selected([self._place[query_id] for query_id in query_ids], self.starts)
+        starts, rows = selected([self._place[query_id] for query_id in query_ids], self.starts)
         return Run.from_columns(
             query_ids,
             starts,
@@ -379,6 +414,7 @@ class Run(Mapping[str, "tuple[str, ...]"]):
             None if self.scores is None else self.scores[rows],
             name=self.name,
             stages={stage: run.select(query_ids) for stage, run in self.stages.items()},
+            replies={query_id: self.replies[query_id] for query_id in query_ids if query_id in self.replies},
         )
 
 
@@ -603,7 +639,7 @@ def _order_of_mappings(
     """Return the row order in which only the queries that came as mappings are sorted by score."""
     order = np.arange(len(doc_ids), dtype=np.int64)
     if queries:
-        inner, rows = _selected(queries, starts)
+        inner, rows = selected(queries, starts)
         order[rows] = rows[by_score(doc_ids[rows], scores[rows], inner)]
     return order
 
@@ -612,7 +648,7 @@ def _rows(query: int, starts: IntArray) -> slice:
     return slice(int(starts[query]), int(starts[query + 1]))
 
 
-def _selected(queries: Sequence[int], starts: IntArray) -> tuple[IntArray, IntArray]:
+def selected(queries: Sequence[int], starts: IntArray) -> tuple[IntArray, IntArray]:
     """Return new starts and the rows of some queries, in the order given."""
     wanted = np.asarray(queries, dtype=np.int64)
     lengths = starts[wanted + 1] - starts[wanted]

@@ -15,8 +15,10 @@ ORDER = [
     "errors",
     "order",
     "model",
+    "records",
     "measures",
     "stats",
+    "answers",
     "gate",
     "files",
     "retrievers",
@@ -25,7 +27,7 @@ ORDER = [
     "plugin",
     "cli",
 ]
-PURE = ["measures", "stats", "gate", "report"]
+PURE = ["measures", "stats", "answers", "gate", "report"]
 DOOR = "__init__"
 
 

@@ -8,7 +8,7 @@ from typing import final
 
 from pytest_retrieval.gate.pin import Evidence
 from pytest_retrieval.measures.ranking import ranks_of
-from pytest_retrieval.model import GoldSet, Run
+from pytest_retrieval.model import GoldSet, Reply, Run
 
 __all__ = ["Move", "QueryChange", "changes_of"]
 
@@ -48,13 +48,26 @@ class Move:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryChange:
-    """One query whose score changed, with its relevant documents that moved."""
+    """One query whose score changed, with its relevant documents that moved.
+
+    Attributes
+    ----------
+    before, after
+        Its scores.
+    moves
+        Where its relevant documents stood and stand.
+    cited_before, cited_after
+        What the replies of a recording cite: document, its grade today (None where nobody judged it), and
+        whether it was shown. None for a plain run.
+    """
 
     query_id: str
     text: str
     before: float
     after: float
     moves: tuple[Move, ...]
+    cited_before: tuple[tuple[str, int | None, bool], ...] | None = None
+    cited_after: tuple[tuple[str, int | None, bool], ...] | None = None
 
 
 def changes_of(
@@ -72,8 +85,24 @@ def changes_of(
             before=before,
             after=after,
             moves=_moves(goldset, evidence[query_id], run, query_id, level),
+            cited_before=_cited(goldset, query_id, evidence[query_id].replies),
+            cited_after=_cited(goldset, query_id, run.replies.get(query_id, ())),
         )
         for query_id, (before, after) in scores.items()
+    )
+
+
+def _cited(
+    goldset: GoldSet, query_id: str, replies: Sequence[Reply]
+) -> tuple[tuple[str, int | None, bool], ...] | None:
+    """Return what replies cite, each document once per reply, or None where there are none."""
+    if not replies:
+        return None
+    grades = goldset.qrels[query_id]
+    return tuple(
+        (doc_id, grades.get(doc_id), doc_id in reply.shown)
+        for reply in replies
+        for doc_id in dict.fromkeys(reply.cited)
     )
 
 

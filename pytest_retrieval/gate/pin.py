@@ -16,7 +16,7 @@ from pytest_retrieval.gate.cells import SLICE, Cell, groups
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.ranking import ranks_of
 from pytest_retrieval.measures.table import evaluate, mean_of
-from pytest_retrieval.model import ALL, GoldSet, Qrels, Run
+from pytest_retrieval.model import ALL, GoldSet, Qrels, Reply, Run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,6 +106,8 @@ class Evidence:
         Grades of the judged documents that had a part in the scores.
     scores
         Measure → score; None where undefined.
+    replies
+        What a model replied, for the subject of a recording: what it was shown and cites, and plain numbers.
     """
 
     query_id: str
@@ -117,6 +119,7 @@ class Evidence:
     scores: Mapping[str, float | None]
     ranks: Mapping[str, int] = field(default_factory=dict)
     slices: tuple[str, ...] = ()
+    replies: tuple[Reply, ...] = ()
 
     def rank_of(self, doc_id: str) -> int | None:
         """Return the pinned rank of a document, or None where it is not known to have had one."""
@@ -137,6 +140,8 @@ class Evidence:
         line |= {"query": self.query, "ranking": list(self.ranking), "returned": self.returned}
         if self.ranks:
             line["ranks"] = dict(self.ranks)
+        if self.replies:
+            line["replies"] = [_plain_reply(reply) for reply in self.replies]
         return line | {"grades": dict(self.grades), "scores": dict(self.scores)}
 
     @classmethod
@@ -158,7 +163,25 @@ class Evidence:
             scores=dict(line["scores"]),
             ranks=dict(line.get("ranks", {})),
             slices=tuple(line.get("slices", ())),
+            replies=tuple(
+                Reply(
+                    shown=tuple(reply["shown"]),
+                    cited=tuple(reply["cited"]),
+                    numbers=dict(reply.get("numbers", {})),
+                    picks=bool(reply.get("picks", False)),
+                )
+                for reply in line.get("replies", ())
+            ),
         )
+
+
+def _plain_reply(reply: Reply) -> dict[str, Any]:
+    line: dict[str, Any] = {"shown": list(reply.shown), "cited": list(reply.cited)}
+    if reply.numbers:
+        line["numbers"] = dict(sorted(reply.numbers.items()))
+    if reply.picks:
+        line["picks"] = True
+    return line
 
 
 @final
@@ -236,6 +259,7 @@ def evidence_of(
             grades={},
             scores={},
             ranks={doc: rank for doc, rank in ranks_of(ranking).items() if rank > keep and doc in judged},
+            replies=run.replies.get(query_id, ()),
         )
     return refreshed(goldset, bare, measures)
 
@@ -268,12 +292,17 @@ def refreshed(
 def grades_used(qrels: Qrels, evidence: Evidence) -> dict[str, int]:
     """Return the grades of what the ranking held and of everything there was to find."""
     held = {*evidence.ranking, *evidence.ranks}
+    held.update(doc_id for reply in evidence.replies for doc_id in (*reply.shown, *reply.cited))
     return {doc: grade for doc, grade in sorted(qrels[evidence.query_id].items()) if grade > 0 or doc in held}
 
 
 def pinned_run(evidence: Mapping[str, Evidence]) -> Run:
     """Return the pinned rankings as a run."""
-    return Run({query_id: line.ranking for query_id, line in evidence.items()}, name="pinned")
+    return Run(
+        {query_id: line.ranking for query_id, line in evidence.items()},
+        name="pinned",
+        replies={query_id: line.replies for query_id, line in evidence.items() if line.replies},
+    )
 
 
 def in_cell(evidence: Evidence, stratum: str) -> bool:

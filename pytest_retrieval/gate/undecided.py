@@ -19,7 +19,7 @@ from pytest_retrieval.gate.verdict import Flip, worse_by
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.ranking import ranks_of, tied_at
 from pytest_retrieval.measures.table import evaluate, mean_of
-from pytest_retrieval.model import GoldSet, Qrels, Run
+from pytest_retrieval.model import GoldSet, Qrels, Reply, Run
 
 __all__ = ["flip_of"]
 
@@ -48,6 +48,8 @@ def flip_of(
     tolerance
         Largest fall that is held.
     """
+    if measure.kind.reads == "numbers":
+        return Flip()
     by_ties = _undone_by_ties(goldset, measure, run, pairs, tolerance)
     window = measure.k or goldset.depth
     unjudged, share = _unjudged(goldset, measure, run, pairs, window)
@@ -83,13 +85,21 @@ def _unjudged(
     relevant = judged = 0
     for query_id in queries:
         grades = goldset.qrels[query_id]
-        shown = run.get(query_id, ())[:window]
+        shown = _read(measure, run, query_id)[:window]
         found = [doc_id for doc_id in shown if doc_id not in grades]
         judged += len(shown) - len(found)
         relevant += sum(grades.get(doc_id, 0) >= _level(goldset, measure) for doc_id in shown)
         if found:
             unjudged[query_id] = found
     return unjudged, relevant / judged if judged else 0.0
+
+
+def _read(measure: Measure, run: Run, query_id: str) -> tuple[str, ...]:
+    """Return the documents whose grades a measure reads: of the ranking, or of the replies."""
+    if measure.kind.reads == "ranking":
+        return run.get(query_id, ())
+    replies = run.replies.get(query_id, ())
+    return tuple(dict.fromkeys(doc_id for reply in replies for doc_id in (*reply.cited, *reply.shown)))
 
 
 def _undone_by_ties(
@@ -154,7 +164,7 @@ class _Search:
                 return ()
             doc_id, gain[best] = next_best.pop(best)
             chosen.setdefault(best, []).append(doc_id)
-            found.append((best, doc_id, ranks_of(self.run[best])[doc_id]))
+            found.append((best, doc_id, ranks_of(self.run.get(best, ())).get(doc_id, 0)))
             next_best |= self._best([best], chosen, sign)
         return tuple(found)
 
@@ -186,11 +196,18 @@ class _Search:
             else {n: self.goldset.qrels.groups_of(q) for n, (q, _) in zip(names, trials, strict=True)},
         )
         before = {n: self.evidence[q].ranking for n, (q, _) in zip(names, trials, strict=True)}
-        after = {n: self.run[q] for n, (q, _) in zip(names, trials, strict=True)}
-        was = evaluate(qrels, Run(before), [self.measure]).values[:, 0]
-        now = evaluate(qrels, Run(after), [self.measure]).values[:, 0]
+        after = {n: self.run.get(q, ()) for n, (q, _) in zip(names, trials, strict=True)}
+        replied_then = {n: self.evidence[q].replies for n, (q, _) in zip(names, trials, strict=True)}
+        replied_now = {n: self.run.replies.get(q, ()) for n, (q, _) in zip(names, trials, strict=True)}
+        was = evaluate(qrels, Run(before, replies=_some(replied_then)), [self.measure]).values[:, 0]
+        now = evaluate(qrels, Run(after, replies=_some(replied_now)), [self.measure]).values[:, 0]
         best: dict[str, tuple[str, float]] = {}
         for (query_id, doc_id), difference in zip(trials, (sign * (now - was)).tolist(), strict=True):
             if not np.isnan(difference) and (query_id not in best or difference > best[query_id][1]):
                 best[query_id] = (doc_id, difference)
         return best
+
+
+def _some(replies: Mapping[str, tuple[Reply, ...]]) -> dict[str, tuple[Reply, ...]]:
+    """Return the replies of the queries that have any."""
+    return {name: of_query for name, of_query in replies.items() if of_query}

@@ -17,6 +17,7 @@ __all__ = [
     "IMPROVED",
     "PASSING",
     "REGRESSED",
+    "STALE",
     "UNDECIDED",
     "UNPINNED",
     "VANISHED",
@@ -30,7 +31,7 @@ __all__ = [
 
 HELD, IMPROVED = "held", "improved"
 REGRESSED, UNDECIDED = "regressed", "undecided"
-ERROR, UNPINNED, VANISHED = "error", "unpinned", "vanished"
+ERROR, STALE, UNPINNED, VANISHED = "error", "stale", "unpinned", "vanished"
 DESCRIBED = "described"
 """Of a class of queries that is printed and not gated."""
 
@@ -100,8 +101,8 @@ class Verdict:
     Attributes
     ----------
     status
-        ``held``, ``improved``, ``regressed``, ``undecided``, ``error``, ``unpinned`` or ``vanished``;
-        ``described`` where nothing is gated.
+        ``held``, ``improved``, ``regressed``, ``undecided``, ``error``, ``stale``, ``unpinned`` or
+        ``vanished``; ``described`` where nothing is gated.
     k
         The measure's cutoff.
     message

@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from pytest_retrieval.errors import MeasureError
+from pytest_retrieval.measures.answer import ANSWER_KINDS, LABEL, label_kind
 from pytest_retrieval.measures.rank import KINDS, MeasureKind
 
 if TYPE_CHECKING:
@@ -158,7 +159,9 @@ of at least 1, as in recall@5
     """
     if isinstance(name, Measure):
         return name
-    known = {**KINDS, **_own(kinds)}
+    known = {**KINDS, **ANSWER_KINDS, **_own(kinds)}
+    if isinstance(name, str) and name.startswith(LABEL):
+        return _label(name)
     match = _SPELLING.fullmatch(name) if isinstance(name, str) else None
     if match is None:
         raise MeasureError(f"{name!r} is no name of a measure; names look like recall@5 or ndcg(gain=exp)@10")
@@ -172,6 +175,17 @@ of at least 1, as in recall@5
     return Measure(kind, _cutoff(name, kind, match["k"]), level, parameters)
 
 
+def _label(name: str) -> Measure:
+    """Return the measure that reads a label: ``label:faithful``, or ``label:toxic(better=low)``."""
+    word, _, rest = name.partition("(")
+    kind = label_kind(word)
+    if rest and rest not in ("better=low)", "better=high)"):
+        raise MeasureError(f"measure {name!r}: allowed is {word}, or {word}(better=low)")
+    if rest == "better=low)":
+        return Measure(replace(kind, name=word, higher_is_better=False), parameters={"better": "low"})
+    return Measure(kind)
+
+
 def parse_all(names: Iterable[str | Measure], kinds: Sequence[MeasureKind] = ()) -> tuple[Measure, ...]:
     """Return the measures that names mean, each once, in the order given."""
     if isinstance(names, str | Measure):
@@ -183,7 +197,7 @@ def _own(kinds: Iterable[MeasureKind]) -> dict[str, MeasureKind]:
     """Return a project's kinds by name; one that hid a measure of ours would change what a name means."""
     own = {kind.name: kind for kind in kinds}
     for name, kind in own.items():
-        if name in _ALSO or KINDS.get(name, kind) is not kind:
+        if name in _ALSO or {**KINDS, **ANSWER_KINDS}.get(name, kind) is not kind:
             raise MeasureError(f"the kind of measure {name!r} takes the name of one of ours; give it another")
     return own
 

@@ -23,7 +23,7 @@ __all__ = ["KINDS", "MeasureKind"]
 
 CUTOFFS = ("required", "optional", "none")
 LARGEST_EXPONENT = 1000  # 2^1000 still leaves room to add up many gains in a float64
-_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_NAME = re.compile(r"[a-z_][a-z0-9_]*|label:[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def has_relevant(judged: Judged) -> BoolArray:
@@ -72,6 +72,9 @@ class MeasureKind:
         Parameter name → allowed values, default first.
     uses_level
         Whether the relevance level changes the score.
+    reads
+        ``"ranking"``; ``"replies"``: what an answer cites and was shown; or ``"numbers"``: what no judgment
+        could change.
 
     Raises
     ------
@@ -98,6 +101,7 @@ class MeasureKind:
     higher_is_better: bool = True
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     uses_level: bool = True
+    reads: str = "ranking"
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from pytest_retrieval.errors import DuplicateDocumentError, InputError, QueryMismatchError, listed
+from pytest_retrieval.measures.replies import JudgedReplies, join_replies
 from pytest_retrieval.model import Qrels, Run
 from pytest_retrieval.order import by_score, first_of_each, place_in_each, query_of_each
 
@@ -54,6 +55,8 @@ class Judged:
         The whole rankings, for a measure that looks at documents nobody judged.
     missing : tuple of str
         Queries that the run does not name.
+    replies : JudgedReplies or None
+        What a model replied on seeing these documents; None for a plain run.
     """
 
     query_ids: tuple[str, ...]
@@ -69,6 +72,7 @@ class Judged:
     has_groups: bool
     run: Run
     missing: tuple[str, ...] = ()
+    replies: JudgedReplies | None = None
 
     def at_level(self, level: int) -> Judged:
         """Return the same join with another relevance level."""
@@ -182,6 +186,7 @@ def join(
         has_groups=qrels.groups is not None,
         run=run,
         missing=missing,
+        replies=join_replies(qrels, run),
     )
 
 

@@ -14,7 +14,7 @@ from pytest_retrieval.measures.notation import Measure, parse, parse_all
 from pytest_retrieval.measures.rank import MeasureKind
 from pytest_retrieval.measures.ranking import Judged, join
 from pytest_retrieval.measures.strata import aligned, members
-from pytest_retrieval.model import Qrels, Run
+from pytest_retrieval.model import Qrels, Run, selected
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -242,14 +242,54 @@ def evaluate(
         raise MeasureError("no measure was given; name at least one, such as recall@5")
     judged = join(qrels, run, duplicates=duplicates, unknown_queries=unknown_queries)
     by_query = qrels.strata if strata is None else strata
+    several = any(len(replies) > 1 for replies in run.replies.values())
     return ScoreTable(
         query_ids=qrels.query_ids,
         measures=parsed,
-        values=_columns([measure.scores(judged) for measure in parsed]),
+        values=_averaged(qrels, run, parsed)
+        if several
+        else _columns([measure.scores(judged) for measure in parsed]),
         attainable=_columns([measure.attainable(judged) for measure in parsed]),
         strata=None if by_query is None else aligned(by_query, qrels.query_ids),
         judged=judged,
     )
+
+
+def _averaged(qrels: Qrels, run: Run, measures: Sequence[Measure]) -> FloatArray:
+    """Return scores averaged over the replies to each query, shape (Q, M); undefined ones stay out."""
+    replies = [run.replies.get(query_id, ()) for query_id in qrels.query_ids]
+    owner = [number for number, of_query in enumerate(replies) for _ in of_query or (None,)]
+    names = [str(number) for number in range(len(owner))]
+    starts, rows = selected(owner, qrels.starts)
+    judgments = Qrels.from_columns(
+        names,
+        starts,
+        qrels.doc_ids[rows],
+        qrels.grades[rows],
+        relevance_level=qrels.relevance_level,
+        groups=None if qrels.groups is None else qrels.groups[rows],
+    )
+    one_by_one = [reply for of_query in replies for reply in (of_query or (None,))]
+    given = {name: reply for name, reply in zip(names, one_by_one, strict=True) if reply is not None}
+    each = Run(
+        {name: reply.ranking for name, reply in given.items()},
+        replies={name: (reply,) for name, reply in given.items()},
+    )
+    judged = join(judgments, each)
+    scores = np.stack([measure.scores(judged) for measure in measures], axis=1)
+    places = _rows_of(owner, len(replies))
+    means = [
+        [mean_of(scores[of_query, column].tolist()) for column in range(len(measures))] for of_query in places
+    ]
+    return _columns(list(np.array(means, dtype=np.float64).reshape(len(replies), len(measures)).T))
+
+
+def _rows_of(owner: Sequence[int], count: int) -> list[list[int]]:
+    """Return the rows of each of `count` owners."""
+    rows: list[list[int]] = [[] for _ in range(count)]
+    for row, number in enumerate(owner):
+        rows[number].append(row)
+    return rows
 
 
 def _columns(columns: Sequence[FloatArray]) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import pytest
@@ -18,6 +19,7 @@ from pytest_retrieval.gate.verdict import (
     DESCRIBED,
     ERROR,
     REGRESSED,
+    STALE,
     UNDECIDED,
     UNPINNED,
     VANISHED,
@@ -27,6 +29,7 @@ from pytest_retrieval.gate.verdict import (
 from pytest_retrieval.model import ALL, Run
 from pytest_retrieval.plugin.against import accepted
 from pytest_retrieval.plugin.items import GateItem, kinds_of
+from pytest_retrieval.plugin.recordings import Recorded
 from pytest_retrieval.plugin.running import as_run
 from pytest_retrieval.plugin.settings import PIN_ALL, PIN_NEW, PIN_RAISE
 from pytest_retrieval.plugin.state import PAYLOAD
@@ -98,7 +101,7 @@ class Gate:
                 details=session.settings.details,
                 show_text=session.settings.show_text,
             ),
-            cause=verdict.message if verdict.status == ERROR else "",
+            cause=verdict.message if verdict.status in (ERROR, STALE) else "",
         )
 
     def _verdict(self, cell: Cell) -> Verdict:
@@ -136,14 +139,37 @@ class Gate:
             cells = [cell for cell in session.cells(name, kinds, None) if cell.subject == subject]
             also = described(goldset, subject, measures, cells)
             new = [cell for cell in cells if cell not in then.cells]
-            found = judge(goldset, subject, measures, run, pins, new, also)
+            found = self._fresh(goldset, subject, judge(goldset, subject, measures, run, pins, new, also))
             if session.against is None or len(new) == len(cells):
                 return found
             old = [cell for cell in cells if cell in then.cells]
             of_base = judge(session.against.rules(goldset), subject, measures, run, then, old)
+            of_base = self._fresh(goldset, subject, of_base)
             return found | (accepted(of_base, then, pins) if session.settings.accept_lowered else of_base)
 
         return session.judged((name, subject), run, verdicts)
+
+    def _fresh(self, goldset: GoldSet, subject: str, verdicts: Mapping[Cell, Verdict]) -> dict[Cell, Verdict]:
+        """Return verdicts on a recording with what is to be known beside them; stale where it is."""
+        recorded = self._recorded(goldset, subject)
+        if recorded is None:
+            return dict(verdicts)
+        drift = self._session.recordings.drift(self._session, goldset, subject, recorded)
+        told = {
+            cell: replace(verdict, notes=(*verdict.notes, *recorded.recording.notes, drift.note))
+            for cell, verdict in verdicts.items()
+        }
+        if not drift.is_stale(goldset.recording_drift):
+            return told
+        message = drift.message(goldset.recording_drift)
+        return {
+            cell: verdict if verdict.status == DESCRIBED else replace(verdict, status=STALE, message=message)
+            for cell, verdict in told.items()
+        }
+
+    def _recorded(self, goldset: GoldSet, subject: str) -> Recorded | None:
+        """Return the recording that a subject is part of, if it is part of one."""
+        return self._session.recordings.subject(goldset, subject)
 
     def _run(self, goldset: GoldSet, subject: str) -> Run:
         """Return a subject's run, if it can be judged.
@@ -157,7 +183,8 @@ class Gate:
         lacking = session.goldsets.lacking(goldset.name, subject)
         if lacking:
             raise Unavailable(f"{subject} requires {listed(lacking)}, not installed here")
-        run = as_run(session.run(subject), subject)
+        recorded = self._recorded(goldset, subject)
+        run = as_run(session.run(subject), subject) if recorded is None else recorded.run
         fault = session.fault((goldset.name, subject), run, lambda: fault_of(goldset, run))
         if fault:
             raise RetrieverError(f"{subject}: {fault}")
@@ -173,7 +200,7 @@ class Gate:
     def _pin(self, verdict: Verdict) -> bool:
         """Return whether this session pins the cell, so that its test passes."""
         mode = self._session.settings.pin
-        if not mode or (verdict.status == ERROR and not verdict.is_new):
+        if not mode or verdict.status == STALE or (verdict.status == ERROR and not verdict.is_new):
             return False
         if verdict.status in (REGRESSED, UNDECIDED):
             return mode == PIN_ALL
@@ -212,7 +239,11 @@ class Gate:
         }
         if verdict.status == VANISHED:
             payload["gone"] = [list(cell)] if pinned else []
-        elif self._session.settings.pin and (verdict.status != ERROR or verdict.is_new):
+        elif (
+            self._session.settings.pin
+            and verdict.status != STALE
+            and (verdict.status != ERROR or verdict.is_new)
+        ):
             payload |= self._evidence(verdict)
         self._node.stash[PAYLOAD] = payload
         properties = {"retrieval": verdict.status, "was": verdict.before, "now": verdict.after}

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite("pytest_retrieval.assertions")
 
 GOLDSET_FILE = "goldset.toml"
+RECORDING_FILE = "manifest.toml"
 DEFAULT_FOLDERS = ["goldsets"]
+DEFAULT_RECORDINGS = ["recordings"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,6 +65,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type="args",
         default=DEFAULT_FOLDERS,
     )
+    parser.addini(
+        "retrieval_recordings",
+        "folders or globs that hold recordings",
+        type="args",
+        default=DEFAULT_RECORDINGS,
+    )
     parser.addini("retrieval_goldset", "the gold set of tests that name none", default="")
     parser.addini(
         "retrieval_unavailable", "what an unavailable retriever's cells do: skip or error", default="skip"
@@ -96,16 +104,19 @@ def pytest_configure(config: pytest.Config) -> None:
         " before its result was looked at",
     )
     folders = goldset_folders(config)
-    if folders or asked_for(config):
+    recordings = folders_with(config, "retrieval_recordings", RECORDING_FILE)
+    if folders or recordings or asked_for(config):
         from pytest_retrieval.plugin.session import start
 
-        start(config, folders)
+        start(config, folders, recordings)
 
 
 def asked_for(config: pytest.Config) -> bool:
     """Return whether the project says that it uses the plugin, gold sets or not."""
-    return list(config.getini("retrieval_goldsets")) != DEFAULT_FOLDERS or bool(
-        config.getini("retrieval_goldset")
+    return bool(
+        list(config.getini("retrieval_goldsets")) != DEFAULT_FOLDERS
+        or list(config.getini("retrieval_recordings")) != DEFAULT_RECORDINGS
+        or config.getini("retrieval_goldset")
         or config.getini("retrieval_missing") not in ("", "error")
         or config.getoption("--retrieval-pin")
         or config.getoption("--retrieval-lock")
@@ -114,9 +125,14 @@ def asked_for(config: pytest.Config) -> bool:
 
 def goldset_folders(config: pytest.Config) -> list[Path]:
     """Return the folders that hold a goldset.toml, sorted: each entry itself, or its children."""
+    return folders_with(config, "retrieval_goldsets", GOLDSET_FILE)
+
+
+def folders_with(config: pytest.Config, key: str, file: str) -> list[Path]:
+    """Return the folders that hold a file among the entries of an ini key and their children, sorted."""
     root = config.rootpath
     found: set[Path] = set()
-    for entry in config.getini("retrieval_goldsets"):
+    for entry in config.getini(key):
         if any(sign in entry for sign in "*?["):
             from glob import glob
 
@@ -124,9 +140,9 @@ def goldset_folders(config: pytest.Config) -> list[Path]:
         else:
             places = [root / entry]
         for place in places:
-            if os.path.isfile(place / GOLDSET_FILE):
+            if os.path.isfile(place / file):
                 found.add(place)
             elif os.path.isdir(place):
                 children = (place / child for child in os.listdir(place))
-                found.update(child for child in children if os.path.isfile(child / GOLDSET_FILE))
+                found.update(child for child in children if os.path.isfile(child / file))
     return sorted(found)

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_retrieval.errors import RetrievalError
 from pytest_retrieval.plugin.checking import Gate
+from pytest_retrieval.plugin.recordings import Recordings
 from pytest_retrieval.plugin.running import Runs
 from pytest_retrieval.plugin.state import GATE, SESSION
 
@@ -87,6 +88,12 @@ def runs(request: pytest.FixtureRequest, goldset: GoldSet) -> Runs:
     """Rankings by name, each retrieved on first use and once per session."""
     session = request.config.stash[SESSION]
     return Runs(goldset, session.retrievals, lambda: session.fixture("retrievers"))
+
+
+@pytest.fixture(scope="session")
+def recordings(request: pytest.FixtureRequest) -> Recordings:
+    """Recordings by name, each read on first use and checked against its gold set."""
+    return request.config.stash[SESSION].recordings
 
 
 @pytest.fixture

@@ -55,10 +55,32 @@ class Retrievals:
         key = (goldset.name, subject, self._places.get(id(retrievers), "retrievers"))
         if key not in self._done:
             self._done[key] = self._outcome(goldset, subject, retrievers, key)
-        outcome = self._done[key]
-        if isinstance(outcome, Run):
-            return outcome
-        raise outcome
+        return _or_raise(self._done[key])
+
+    def ask(
+        self,
+        goldset: GoldSet,
+        subject: str,
+        retrievers: Mapping[str, object],
+        queries: Mapping[str, str],
+        k: int,
+        *,
+        purpose: str,
+    ) -> Run:
+        """Return a retriever's rankings for queries that are not the gold set's, asked once per purpose.
+
+        Raises
+        ------
+        RetrieverError, Unavailable
+            As the retriever did when it was called.
+        """
+        place = self._places.get(id(retrievers), "retrievers")
+        key = (goldset.name, subject, place, purpose, str(k), *sorted(queries))
+        if key not in self._done:
+            self._done[key] = self._shared_outcome(
+                key, lambda: self._retrieved(goldset, subject, retrievers[subject], queries, k)
+            )
+        return _or_raise(self._done[key])
 
     def close(self) -> None:
         """End the event loop of async retrievers."""
@@ -74,6 +96,11 @@ class Retrievals:
                 )
             return self._ask(goldset, subject, retrievers[subject])
 
+        return self._shared_outcome(key, ask)
+
+    def _shared_outcome(
+        self, key: tuple[str, ...], ask: Callable[[], Run]
+    ) -> Run | RetrieverError | Unavailable:
         try:
             return ask() if self._shared is None else shared_run(self._shared, key, ask)
         except (RetrieverError, Unavailable) as error:
@@ -82,12 +109,17 @@ class Retrievals:
     def _ask(self, goldset: GoldSet, subject: str, retriever: object) -> Run:
         texts = goldset.queries["query"]
         queries = {str(query_id): str(text) for query_id, text in texts.items()}
+        return self._retrieved(goldset, subject, retriever, queries, _depth(goldset, subject))
+
+    def _retrieved(
+        self, goldset: GoldSet, subject: str, retriever: object, queries: Mapping[str, str], k: int
+    ) -> Run:
         with progress(self._config, f"{goldset.name}: {subject}", len(queries)) as step:
             try:
                 return retrieve(
                     retriever,
                     queries,
-                    _depth(goldset, subject),
+                    k,
                     name=subject,
                     run_async=self._loop.wait,
                     on_query=step,
@@ -96,6 +128,12 @@ class Retrievals:
                 raise Unavailable(str(skipped.msg)) from skipped
             except pytest.fail.Exception as failed:
                 raise RetrieverError(f"{subject} failed: {failed.msg}") from failed
+
+
+def _or_raise(outcome: Run | RetrieverError | Unavailable) -> Run:
+    if isinstance(outcome, Run):
+        return outcome
+    raise outcome
 
 
 def _depth(goldset: GoldSet, subject: str) -> int:

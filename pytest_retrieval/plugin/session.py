@@ -20,6 +20,7 @@ from pytest_retrieval.plugin.goldsets import GoldSets
 from pytest_retrieval.plugin.items import Choice, GateItem, choose
 from pytest_retrieval.plugin.ledger import Ledger
 from pytest_retrieval.plugin.planning import Planning
+from pytest_retrieval.plugin.recordings import Recordings
 from pytest_retrieval.plugin.running import Retrievals, Runs
 from pytest_retrieval.plugin.settings import Settings, read
 from pytest_retrieval.plugin.state import GATE, PAYLOAD, SESSION
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 
-def start(config: pytest.Config, folders: Sequence[Path]) -> None:
-    """Make the session and register everything that a project with gold sets gets."""
-    session = Session(config, folders)
+def start(config: pytest.Config, folders: Sequence[Path], recordings: Sequence[Path] = ()) -> None:
+    """Make the session and register everything that a project with gold sets or recordings gets."""
+    session = Session(config, folders, recordings)
     config.stash[SESSION] = session
     config.pluginmanager.register(fixtures, "retrieval-fixtures")
     config.pluginmanager.register(session.collecting, "retrieval-collecting")
@@ -53,7 +54,7 @@ class Session:
 
     Attributes
     ----------
-    goldsets, retrievals
+    goldsets, recordings, retrievals
         What is gated, and what was retrieved so far.
     collecting
         Which files were collected.
@@ -61,10 +62,11 @@ class Session:
         (gold set, cell) → the tests that collected it.
     """
 
-    def __init__(self, config: pytest.Config, folders: Sequence[Path]) -> None:
+    def __init__(self, config: pytest.Config, folders: Sequence[Path], recordings: Sequence[Path]) -> None:
         self.config = config
         pins = config.getini("retrieval_pins")
         self.goldsets = GoldSets(folders, config.rootpath / pins if pins else None)
+        self.recordings = Recordings(recordings, self.goldsets)
         self.retrievals = Retrievals(config, shared_folder(config))
         self.collecting = Collecting(config)
         self.owners: dict[tuple[str, Cell], list[str]] = {}

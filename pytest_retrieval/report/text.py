@@ -14,6 +14,7 @@ from pytest_retrieval.gate.verdict import (
     ERROR,
     HELD,
     REGRESSED,
+    STALE,
     UNDECIDED,
     UNPINNED,
     VANISHED,
@@ -169,7 +170,9 @@ def _undecided(verdict: Verdict, details: bool) -> list[str]:
         return [*lines, f"  {needed}; {known}: too few to leave it open"]
     lines += ["", f"nobody knows: {needed}; {known}. Judge first:"]
     shown = flip.documents if details else flip.documents[:WORST]
-    lines += (f"  {query_id} {doc_id} (rank {rank})" for query_id, doc_id, rank in shown)
+    lines += (
+        f"  {query_id} {doc_id} ({f'rank {rank}' if rank else 'cited'})" for query_id, doc_id, rank in shown
+    )
     hidden = len(flip.documents) - len(shown)
     return [*lines, f"  … and {hidden} more: --retrieval-details shows them"] if hidden else lines
 
@@ -184,11 +187,25 @@ def _query(
     before, after = numbers(change.before, change.after)
     text = f" “{change.text}”" if show_text else ""
     lines = [f"  {change.query_id}{text}  {before} → {after}"]
+    if change.cited_before is not None or change.cited_after is not None:
+        then, now = _cited(change.cited_before, grades), _cited(change.cited_after, grades)
+        lines.append(f"      cites {then} → {now}")
     shown = change.moves if details else change.moves[:MOVES]
     lines += [f"      {_move(move, depth, grades)}" for move in shown]
     if len(shown) < len(change.moves):
         lines.append(f"      … and {len(change.moves) - len(shown)} more documents moved")
     return lines
+
+
+def _cited(cited: Sequence[tuple[str, int | None, bool]] | None, grades: dict[int, str]) -> str:
+    """Return what an answer cites, with each document's grade and whether it was shown."""
+    if cited is None:
+        return "unanswered"
+    texts = []
+    for doc_id, grade, shown in cited:
+        word = "unjudged" if grade is None else grades.get(grade, f"grade {grade}")
+        texts.append(f"{doc_id} ({word}{'' if shown else ', outside the context'})")
+    return listed(texts, most=MOVES) or "nothing"
 
 
 def _move(move: Move, depth: int, grades: dict[int, str]) -> str:
@@ -290,7 +307,7 @@ def _shown(row: CellRow | None) -> str:
         return ""
     status = "" if row.status in (HELD, DESCRIBED) else f" {row.status}"
     if row.after is None:
-        return f"{'–' if row.status in (ERROR, VANISHED) else 'n/a'}{status}"
+        return f"{'–' if row.status in (ERROR, STALE, VANISHED) else 'n/a'}{status}"
     before, after = numbers(row.before, row.after)
     text = after if row.before is None or before == after else f"{before} → {after}"
     best = "" if row.attainable is None or row.attainable >= 1 else f" (at most {number(row.attainable)})"

@@ -164,12 +164,12 @@ def _shortfall(measure: str, name: str, mean: float, at_least: float, scores: Ma
     worst = sorted(defined, key=lambda query_id: (defined[query_id], query_id))[:WORST]
     lowest = ", ".join(f"{query_id} {defined[query_id]:.3f}" for query_id in worst)
     return (
-        f"{measure}{place} is {_apart(mean, at_least)} over {len(defined)} queries; at least {at_least:g} is"
+        f"{measure}{place} is {apart(mean, at_least)} over {len(defined)} queries; at least {at_least:g} is"
         f" asked for; lowest: {lowest}"
     )
 
 
-def _apart(mean: float, at_least: float) -> str:
+def apart(mean: float, at_least: float) -> str:
     """Return a mean with three digits, or as many as it takes to stand below the limit."""
     for digits in range(3, 17):
         if float(f"{mean:.{digits}f}") < at_least:

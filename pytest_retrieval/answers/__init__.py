@@ -1,0 +1,1 @@
+"""Checks of what models and agents wrote: citations, quotes, traces, support."""

@@ -1,0 +1,137 @@
+"""manifest.toml: how a recording was made, read and checked without touching what was recorded."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from pytest_retrieval.errors import FileError, Problem, listed
+from pytest_retrieval.files.content import label_of
+from pytest_retrieval.records import KINDS, Context
+
+__all__ = ["MANIFEST", "contexts_of", "read_manifest"]
+
+MANIFEST = "manifest.toml"
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return what a recording's manifest says, once every key of it is allowed.
+
+    Raises
+    ------
+    FileError
+        It is missing, no TOML, or holds a key or value that is not allowed; every fault is named.
+    """
+    path = folder / MANIFEST
+    label = label_of(path)
+    try:
+        manifest = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError:
+        hint = f"a recording is a folder with a {MANIFEST} that names at least its kind and its gold set"
+        raise FileError(f"recording {label_of(folder)}", [Problem(f"no such file; {hint}", label)]) from None
+    except OSError as error:
+        raise _error(folder, [Problem(f"cannot be read: {error.strerror or error}", label)]) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise _error(folder, [Problem(f"is no TOML: {error}", label)]) from None
+    problems = []
+    for key, value in manifest.items():
+        if key not in _ALLOWED:
+            hint = f"allowed are {', '.join(_ALLOWED)}; put what is your own into [extra]"
+            problems.append(Problem(f"unknown key {key!r}; {hint}", label, line_of(path, key)))
+        elif not _ALLOWED[key][0](value):
+            needed = _ALLOWED[key][1]
+            problems.append(Problem(f"{key} is {value!r}; {needed} is needed", label, line_of(path, key)))
+    problems += [
+        Problem(f"the key {key!r} is missing; {_ALLOWED[key][1]} is needed", label)
+        for key in ("kind", "goldset")
+        if key not in manifest
+    ]
+    if not problems:
+        problems += _context_problems(manifest, label, path)
+    if problems:
+        raise _error(folder, problems)
+    return manifest
+
+
+def contexts_of(manifest: Mapping[str, Any]) -> dict[str, Context]:
+    """Return the kinds of context that a manifest declares."""
+    return {
+        name: Context(subject=table.get("subject"), k=table.get("k"))
+        for name, table in manifest.get("contexts", {}).items()
+    }
+
+
+def line_of(path: Path, key: str) -> int | None:
+    """Return the line that sets a key or opens a table of that name, for messages."""
+    for number, line in enumerate(path.read_text("utf-8-sig").splitlines(), start=1):
+        name = line.partition("=")[0].strip()
+        if key in (name, name.strip("[]").partition(".")[0]):
+            return number
+    return None
+
+
+def _error(folder: Path, problems: list[Problem]) -> FileError:
+    return FileError(f"recording {label_of(folder)}", problems)
+
+
+def _context_problems(manifest: Mapping[str, Any], label: str, path: Path) -> list[Problem]:
+    problems = []
+    for name, table in manifest.get("contexts", {}).items():
+        place = f"[contexts.{name}]"
+        if not isinstance(table, dict):
+            problems.append(Problem(f"{place} is {table!r}; a table is needed", label))
+            continue
+        subject, k = table.get("subject"), table.get("k")
+        if subject is not None and not _is_text(subject):
+            problems.append(Problem(f"{place}: subject is {subject!r}; a retriever's name is needed", label))
+        if k is not None and not _is_count(k):
+            problems.append(Problem(f"{place}: k is {k!r}; a whole number of at least 1 is needed", label))
+        if subject is not None and k is None and "results_shown" not in manifest:
+            hint = "say how many documents it asked for: k here, or results_shown"
+            problems.append(Problem(f"{place} names the subject {subject!r} and no k; {hint}", label))
+    return problems
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_string(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_date(value: object) -> bool:
+    return isinstance(value, str | date)
+
+
+_ALLOWED: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "kind": (lambda value: value in KINDS, f"one of {listed(KINDS)}"),
+    "goldset": (_is_text, "the name of a gold set"),
+    "model": (_is_string, "a string"),
+    "digest": (_is_string, "a string"),
+    "licence": (_is_string, "a string"),
+    "provenance": (_is_string, "a string"),
+    "recorded": (_is_date, "a date or a string"),
+    "results_shown": (_is_count, "a whole number of at least 1"),
+    "max_searches": (_is_count, "a whole number of at least 1"),
+    "allowed_citations": (_is_count, "a whole number of at least 1"),
+    "prompts": (_is_table, "a table name → text"),
+    "options": (_is_table, "a table"),
+    "schemas": (_is_table, "a table name → JSON schema"),
+    "digests": (_is_table, "a table with judgments and catalog"),
+    "tools": (_is_table, "a table name → version"),
+    "contexts": (_is_table, "a table name → {subject, k}"),
+    "judges": (_is_table, "a table of judges of support"),
+    "extra": (_is_table, "a table"),
+}

@@ -1,0 +1,153 @@
+"""The recordings of a session: found by folder, read once, and held against today's search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, final
+
+from pytest_retrieval.answers.planted import planted_items
+from pytest_retrieval.answers.subjects import context_of, run_of, shown_then
+from pytest_retrieval.errors import InputError, RetrievalError, RetrieverError, Unavailable, listed
+from pytest_retrieval.files.recording import load_recording
+from pytest_retrieval.gate.staleness import Drift, drift_of
+from pytest_retrieval.model import GoldSet, Run
+from pytest_retrieval.records import ANSWERS, Recording
+
+if TYPE_CHECKING:
+    from pytest_retrieval.plugin.goldsets import GoldSets
+    from pytest_retrieval.plugin.session import Session
+
+__all__ = ["Recorded", "Recordings", "drift_today"]
+
+
+class Recorded(NamedTuple):
+    """A subject that is part of a recording: which part, and its answers or traces as a run with replies."""
+
+    recording: Recording
+    context: str
+    run: Run
+
+
+@final
+class Recordings(Mapping[str, Recording]):
+    """The value of the fixture `recordings`: name → recording, each read when somebody first asks for it.
+
+    A recording is checked against its gold set where that is one of this session's.
+    """
+
+    def __init__(self, folders: Sequence[Path], goldsets: GoldSets) -> None:
+        self._folders = folders
+        self._goldsets = goldsets
+        self._read: dict[str, Recording | RetrievalError] = {}
+        self._subjects: dict[tuple[str, str], Recorded] = {}
+        self._drifts: dict[str, Drift] = {}
+
+    def __getitem__(self, name: str) -> Recording:
+        if name not in self._read:
+            self._read[name] = self._outcome(name)
+        outcome = self._read[name]
+        if isinstance(outcome, RetrievalError):
+            raise outcome
+        return outcome
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted({folder.name for folder in self._folders}))
+
+    def __len__(self) -> int:
+        return len({folder.name for folder in self._folders})
+
+    def __contains__(self, name: object) -> bool:
+        return any(folder.name == name for folder in self._folders)
+
+    def subject(self, goldset: GoldSet, name: str) -> Recorded | None:
+        """Return what a subject's name means among the recordings of a gold set; None where it means a run.
+
+        Raises
+        ------
+        RetrievalError
+            The recording cannot be used, was made for another gold set, or has no such context.
+        """
+        key = (goldset.name, name)
+        if key in self._subjects:
+            return self._subjects[key]
+        owners = [of for of in self if name == of or name.startswith(f"{of}.")]
+        if not owners:
+            return None
+        recording = self[max(owners, key=len)]
+        if recording.goldset != goldset.name:
+            raise InputError(
+                f"recording {recording.name} was made for the gold set {recording.goldset!r}, and"
+                f" {goldset.name!r} declares the subject {name}; name a recording of its own"
+            )
+        context = context_of(recording, name)
+        assert context is not None, "an owner's name begins the subject's"
+        run = run_of(recording, context, planted_items(goldset.catalog))
+        self._subjects[key] = Recorded(recording, context, run)
+        return self._subjects[key]
+
+    def drift(self, session: Session, goldset: GoldSet, subject: str, recorded: Recorded) -> Drift:
+        """Return how far a subject's contexts are from today's search; asked once per session.
+
+        Raises
+        ------
+        RetrieverError
+            The retriever that made them raised, or is not among those under test.
+        """
+        if subject not in self._drifts:
+            self._drifts[subject] = drift_today(session, goldset, subject, recorded)
+        return self._drifts[subject]
+
+    def _outcome(self, name: str) -> Recording | RetrievalError:
+        found = [folder for folder in self._folders if folder.name == name]
+        if not found:
+            raise KeyError(f"no recording is named {name!r}; there are {listed(self) or 'none'}")
+        if len(found) > 1:
+            return InputError(
+                f"two recordings are named {name!r}: {listed(found)}; a name identifies a recording, so"
+                " rename one of the folders"
+            )
+        try:
+            made_for = load_recording(found[0]).goldset
+            known = made_for in self._goldsets.folders
+            return load_recording(found[0], self._goldsets.get(made_for) if known else None)
+        except RetrievalError as error:
+            return error
+
+
+def drift_today(session: Session, goldset: GoldSet, subject: str, recorded: Recorded) -> Drift:
+    """Retrieve every recorded context or search again, and return how far that is from what was recorded.
+
+    Raises
+    ------
+    RetrieverError
+        The retriever that made them raised, or is not among those under test.
+    """
+    recording, context = recorded.recording, recorded.context
+    declared = recording.contexts.get(context)
+    if declared is None or declared.subject is None:
+        return Drift(subject, unchecked="the manifest names no retriever for them")
+    retriever = declared.subject
+    k = declared.k or recording.manifest.get("results_shown")
+    assert isinstance(k, int), "the manifest was checked"
+    lacking = session.goldsets.lacking(goldset.name, retriever)
+    if lacking:
+        return Drift(subject, unchecked=f"{retriever} requires {listed(lacking)}, not installed here")
+    then = shown_then(recording, context)
+    by_id = recording.kind == ANSWERS
+    texts = {key: goldset.text_of(asked) if by_id else asked for key, (asked, _) in then.items()}
+    queries = {text: text for text in texts.values()}
+    if not queries:
+        return Drift(subject, unchecked="it holds no search")
+    try:
+        retrievers = session.fixture("retrievers")
+        if retriever not in retrievers:
+            raise RetrieverError(
+                f"recording {recording.name} was made with the retriever {retriever!r}, and the fixture"
+                f" `retrievers` has no such name; it has {listed(retrievers) or 'none'}"
+            )
+        run = session.retrievals.ask(goldset, retriever, retrievers, queries, k, purpose=recording.name)
+    except Unavailable as unavailable:
+        return Drift(subject, unchecked=f"{retriever} is unavailable: {unavailable.reason}")
+    now = {key: run[text] for key, text in texts.items()}
+    return drift_of(subject, retriever, {key: documents for key, (_, documents) in then.items()}, now)
