@@ -15,10 +15,12 @@ import pytest
 
 import pytest_retrieval
 from pytest_retrieval.cli import main
+from pytest_retrieval.files.manifest import _ALLOWED
 from pytest_retrieval.files.pins import _EDITED, _WRITTEN
 from pytest_retrieval.files.settings import _CHECKS
 from pytest_retrieval.files.sheets import _DOC_ID, _GRADE, _QUERY, _QUERY_ID, _RELEVANT, _STRATUM
 from pytest_retrieval.gate import verdict
+from pytest_retrieval.measures.answer import ANSWER_KINDS
 from pytest_retrieval.measures.notation import _ALSO
 from pytest_retrieval.measures.rank import KINDS
 from pytest_retrieval.plugin import entry, fixtures, hookspecs
@@ -236,7 +238,11 @@ class Markers:
         self.lines.append(line)
 
     def getini(self, name):
-        return entry.DEFAULT_FOLDERS if name == "retrieval_goldsets" else ""
+        defaults = {
+            "retrieval_goldsets": entry.DEFAULT_FOLDERS,
+            "retrieval_recordings": entry.DEFAULT_RECORDINGS,
+        }
+        return defaults.get(name, "")
 
     def getoption(self, name):
         return None
@@ -317,11 +323,16 @@ def test_extras():
 
 def test_measures():
     text = page("measures.md")
+    assert set(ANSWER_KINDS) <= codes(page("answers.md"))
     assert all(f"### {kind}\n" in text for kind in KINDS)
     rows = {line for line in text.splitlines() if line.startswith("| [`")}
     assert len(rows) == len(KINDS)
     for alias, kind in _ALSO.items():
         assert any(row.startswith(f"| [`{kind}@k`]") and f"`{alias}`" in row for row in rows), alias
+
+
+def test_keys_of_a_manifest():
+    assert set(_ALLOWED) <= codes(page("answers.md").partition("## Gating")[0])
 
 
 def test_keys_of_goldset_toml():
