@@ -19,9 +19,10 @@ def pytest_unconfigure():
 
 
 def plain(pytester, *arguments):
-    """Run in a process of its own, with no plugin but ours."""
-    only = ("-p", "no:hypothesispytest", "-p", "no:xdist", "-p", "no:pytest_cov")
-    return pytester.runpytest_subprocess(*only, *arguments)
+    """Run in a process of its own, with no plugin but ours: others import what they like."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        return pytester.runpytest_subprocess("-p", "pytest_retrieval.plugin.entry", *arguments)
 
 
 @pytest.fixture
