@@ -40,8 +40,6 @@ next:
   pytest --retrieval-pin=new    pins what BM25 finds today
   pytest                        fails when one kind of query gets worse"""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
 ATTRIBUTES = "*/pins/*.jsonl linguist-generated=true\n"
 
 
@@ -86,9 +84,10 @@ def init(
     Writes goldsets/NAME, a conftest.py with BM25 and a gate test. Nothing that exists is overwritten.
     """
     from pytest_retrieval.files.saving import write_new
+    from pytest_retrieval.files.settings import FILE_NAMING
     from pytest_retrieval.measures.notation import parse
 
-    if not _NAME.fullmatch(name):
+    if not FILE_NAMING.fullmatch(name):
         raise click.UsageError(
             f"a gold set cannot be named {name!r}: it names a folder; letters, digits, - _ and . make it"
         )

@@ -43,6 +43,7 @@ __all__ = [
     "RetrieverError",
     "SettingsError",
     "Unavailable",
+    "counted",
     "listed",
 ]
 
@@ -58,6 +59,15 @@ def listed(names: Iterable[object], most: int = 10) -> str:
     texts = [str(name) for name in names]
     shown = ", ".join(texts[:most])
     return f"{shown} and {len(texts) - most} more" if len(texts) > most else shown
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "query", "queries"), counted(2, "query", "queries")
+    ('1 query', '2 queries')
+    """
+    return f"{count} {one if count == 1 else many}"
 
 
 class RetrievalError(Exception):
@@ -123,7 +133,7 @@ class FileError(InputError):
         self.what = what
         self.problems = tuple(problems)
         count = len(self.problems)
-        lines = [f"{what}: {count} problem{'s' if count != 1 else ''}"]
+        lines = [f"{what}: {counted(count, 'problem', 'problems')}"]
         lines += [f"  {problem}" for problem in self.problems[:MOST_PROBLEMS_SHOWN]]
         if count > MOST_PROBLEMS_SHOWN:
             lines.append(f"  … and {count - MOST_PROBLEMS_SHOWN} more")

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_retrieval.errors import PinError, Problem, SettingsError
-from pytest_retrieval.files.writing import replace_file
+from pytest_retrieval.errors import MeasureError, PinError, Problem, SettingsError
+from pytest_retrieval.files.content import label_of
+from pytest_retrieval.files.evidence import (
+    is_conflict,
+    is_number,
+    is_whole,
+    read_evidence,
+    text_of_evidence,
+)
+from pytest_retrieval.files.settings import FILE_NAMING
+from pytest_retrieval.files.writing import replace_files
 from pytest_retrieval.gate.cells import Cell
-from pytest_retrieval.gate.pin import Evidence, Pin, Pins, disagreements
+from pytest_retrieval.gate.pin import ESTABLISHED, Evidence, Pin, Pins, disagreements
+from pytest_retrieval.measures.notation import parse
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -29,10 +39,10 @@ _HEADER = (
 _WRITTEN = (
     "value", "n", "best", "level", "judgments", "catalog", "document_ids", "documents", "reason", "owner",
 )  # fmt: skip
-_EDITED: Mapping[str, type | tuple[type, ...]] = {"tolerance": (int, float), "rule": str}
-_RULES = ("any", "established")
-_CONFLICT = re.compile(r"^(<<<<<<<|=======|>>>>>>>)")
-_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NEEDED = ("value", "n", "best", "owner")
+_EDITED = ("tolerance", "rule")
+_RULES = ("any", ESTABLISHED)
+_OWNER = re.compile(r"[^:\s][^:]*::\S.*")
 
 
 def read_pins_toml(folder: Path) -> dict[str, Any]:
@@ -45,19 +55,20 @@ def read_pins_toml(folder: Path) -> dict[str, Any]:
     """
     path = folder / PINS
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise SettingsError(f"{label_of(path)}: cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         text = path.read_bytes().decode("utf-8", "replace")
-        conflict = any(_CONFLICT.match(line) for line in text.splitlines())
         hint = (
             "it holds the marks of a merge conflict: resolve it, then pytest says whether pins and evidence"
             " agree"
-            if conflict
+            if any(map(is_conflict, text.splitlines()))
             else "mend the line, or take the file back from version control"
         )
-        raise SettingsError(f"{path}: not readable as TOML: {error}; {hint}") from error
+        raise SettingsError(f"{label_of(path)}: not readable as TOML: {error}; {hint}") from None
 
 
 def load_pins(folder: Path) -> Pins:
@@ -82,210 +93,224 @@ def load_pins(folder: Path) -> Pins:
     """
     problems: list[Problem] = []
     tables = read_pins_toml(folder)
-    cells = _cells(folder / PINS, tables, problems)
-    evidence = {}
+    label = label_of(folder / PINS)
+    places = _Places(folder / PINS) if tables else None
+    cells = {} if places is None else _cells(places, tables, problems)
+    evidence: dict[str, Mapping[str, Evidence]] = {}
     for subject in sorted(name for name, of_subject in tables.items() if isinstance(of_subject, dict)):
         path = folder / EVIDENCE / f"{subject}.jsonl"
-        if not _SAFE.fullmatch(subject):
-            problems.append(Problem(f"subject {subject!r} cannot name a file", str(folder / PINS)))
-        elif path.is_file():
-            evidence[subject] = _lines(path, problems)
+        if not FILE_NAMING.fullmatch(subject):
+            problems.append(Problem(f"subject {subject!r} cannot name a file", label))
+        elif path.exists():
+            evidence[subject] = read_evidence(path, problems)
         else:
             problems.append(
                 Problem(
                     f"pins and evidence disagree: {PINS} pins {subject!r}, and this file is missing; take it"
                     " back from version control, or delete the pins and pin again",
-                    str(path),
+                    label_of(path),
                 )
             )
     pins = Pins(dict(sorted(cells.items())), evidence)
-    if not problems:
+    if not problems and places is not None:
         problems += [
-            Problem(f"pins and evidence disagree (a merge?): {text}", str(folder / PINS))
-            for text in disagreements(pins)
+            places.problem(f"pins and evidence disagree (a merge?): {text}", _table_of(cell), "value")
+            for cell, text in disagreements(pins).items()
         ]
     if problems:
-        raise PinError(f"the pins of {folder}", problems)
+        raise PinError(f"the pins of {label_of(folder)}", problems)
     return pins
 
 
 def save_pins(folder: Path, pins: Pins) -> None:
     """Write pins.toml and the evidence of every subject, keeping what people wrote into pins.toml.
 
-    Evidence of subjects that are pinned no longer is deleted.
+    All files are there in full before the first takes its place. Evidence of subjects that are pinned no
+    longer is deleted.
 
     Raises
     ------
     PinError
-        A subject's name cannot name a file.
+        A subject's name cannot name a file, or a file cannot be written.
     """
-    unsafe = [subject for subject in pins.evidence if not _SAFE.fullmatch(subject)]
+    unsafe = [subject for subject in pins.evidence if not FILE_NAMING.fullmatch(subject)]
     if unsafe:
-        allowed = "letters, digits, '.', '-' and '_' are allowed"
+        allowed = "letters A to Z, digits, '.', '-' and '_' are allowed"
         raise PinError(
             "pins cannot be written",
             [Problem(f"subject {subject!r} cannot name a file; {allowed}") for subject in unsafe],
         )
-    for subject, lines in pins.evidence.items():
-        text = "".join(_line(lines[query_id]) + "\n" for query_id in sorted(lines))
-        replace_file(folder / EVIDENCE / f"{subject}.jsonl", text)
-    for path in (folder / EVIDENCE).glob("*.jsonl"):
-        if path.stem not in pins.evidence:
-            path.unlink()
-    replace_file(folder / PINS, _toml(folder / PINS, pins).as_string())
+    texts = {
+        folder / EVIDENCE / f"{subject}.jsonl": text_of_evidence(lines)
+        for subject, lines in pins.evidence.items()
+    }
+    texts[folder / PINS] = _toml(folder / PINS, pins).as_string()
+    try:
+        replace_files(texts)
+        for path in (folder / EVIDENCE).glob("*.jsonl"):
+            if path.stem not in pins.evidence:
+                path.unlink()
+    except OSError as error:
+        place = label_of(os.fsdecode(error.filename)) if error.filename else label_of(folder)
+        raise PinError(
+            "pins cannot be written", [Problem(error.strerror or type(error).__name__, place)]
+        ) from None
 
 
-def _cells(path: Path, tables: Mapping[str, Any], problems: list[Problem]) -> dict[Cell, Pin]:
+class _Places:
+    """Where things stand in pins.toml, for messages."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = label_of(path)
+        self._lines: dict[tuple[str, ...], int] = {}
+        table: tuple[str, ...] = ()
+        for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
+            found = _path_of(line)
+            table = found if line.lstrip().startswith("[") else table
+            self._lines.setdefault(table if line.lstrip().startswith("[") else (*table, *found), number)
+
+    def line(self, table: tuple[str, ...], key: str = "") -> int | None:
+        """Return the line of a key of a table, or else of the table."""
+        return self._lines.get((*table, key), self._lines.get(table))
+
+    def problem(self, message: str, table: tuple[str, ...], key: str = "") -> Problem:
+        """Return a problem at its place."""
+        return Problem(message, self.file, self.line(table, key))
+
+
+def _table_of(cell: Cell) -> tuple[str, ...]:
+    """Return the keys of a cell's table, from the outermost."""
+    return (cell.subject, cell.stratum, cell.measure)
+
+
+def _path_of(line: str) -> tuple[str, ...]:
+    """Return the keys that one line of TOML sets or opens; none where it does neither by itself."""
+    try:
+        value: object = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return ()
+    path: tuple[str, ...] = ()
+    while isinstance(value, dict) and len(value) == 1:
+        ((key, value),) = value.items()
+        path = (*path, key)
+    return path
+
+
+def _cells(places: _Places, tables: Mapping[str, Any], problems: list[Problem]) -> dict[Cell, Pin]:
     cells = {}
     for subject, strata in tables.items():
-        for stratum, measures in _tables(strata, f"[{subject}]", path, problems):
-            for measure, pin in _tables(measures, f"[{subject}.{stratum}]", path, problems):
+        for stratum, measures in _tables(strata, (subject,), places, problems):
+            for measure, pin in _tables(measures, (subject, stratum), places, problems):
                 cell = Cell(subject, measure, stratum)
-                read = _pin(cell, pin, path, problems)
+                read = _pin(cell, pin, places, problems)
                 if read is not None:
                     cells[cell] = read
     return cells
 
 
-def _tables(value: object, where: str, path: Path, problems: list[Problem]) -> list[tuple[str, Any]]:
+def _tables(
+    value: object, where: tuple[str, ...], places: _Places, problems: list[Problem]
+) -> list[tuple[str, Any]]:
     if isinstance(value, dict):
         return list(value.items())
-    problems.append(Problem(f'{where} is {value!r}; a pin is a table [subject.stratum."measure"]', str(path)))
+    shown = ".".join(where)
+    problems.append(
+        places.problem(f'[{shown}] is {value!r}; a pin is a table [subject.stratum."measure"]', where)
+    )
     return []
 
 
-def _pin(cell: Cell, table: object, path: Path, problems: list[Problem]) -> Pin | None:
+def _pin(cell: Cell, table: object, places: _Places, problems: list[Problem]) -> Pin | None:
+    where = _table_of(cell)
     place = f'[{cell.subject}.{cell.stratum}."{cell.measure}"]'
     if not isinstance(table, dict):
-        problems.append(Problem(f"{place} is {table!r}; a table with value, n and best is needed", str(path)))
+        message = f"{place} is {table!r}; a table with {', '.join(_NEEDED)} is needed"
+        problems.append(places.problem(message, where))
         return None
     before = len(problems)
-    for key in table.keys() - {*_WRITTEN, *_EDITED}:
-        allowed = ", ".join((*_WRITTEN, *_EDITED))
-        problems.append(Problem(f"{place}: key {key!r} is not known; known are {allowed}", str(path)))
-    for key in ("value", "n", "best"):
-        if not _is_number(table.get(key)):
-            problems.append(Problem(f"{place}: {key} is {table.get(key)!r}; a number is needed", str(path)))
-    for key in ("level", "documents"):
-        if key in table and not (_is_number(table[key]) and table[key] == int(table[key])):
-            problems.append(Problem(f"{place}: {key} is {table[key]!r}; a whole number is needed", str(path)))
-    tolerance, rule = table.get("tolerance"), table.get("rule")
-    if tolerance is not None and not (_is_number(tolerance) and tolerance >= 0):
-        problems.append(
-            Problem(f"{place}: tolerance is {tolerance!r}; allowed is a number from 0", str(path))
+    for key in sorted(table.keys() - {*_WRITTEN, *_EDITED}):
+        known = ", ".join((*_WRITTEN, *_EDITED))
+        message = f"{place}: key {key!r} is not known; known are {known}"
+        problems.append(places.problem(message, where, key))
+    for key, (check, allowed) in _CHECKS.items():
+        if key in table and not check(table[key]):
+            message = f"{place}: {key} is {table[key]!r}; allowed is {allowed}"
+            problems.append(places.problem(message, where, key))
+        elif key in _NEEDED and key not in table:
+            message = f"{place}: {key} is missing; {_TAKE_BACK}"
+            problems.append(places.problem(message, where))
+    if len(problems) == before:
+        problems += (
+            places.problem(f"{place}: {message}; {_TAKE_BACK}", where, key)
+            for key, message in _beyond(cell, table)
         )
-    if rule is not None and rule not in _RULES:
-        allowed = " or ".join(map(repr, _RULES))
-        problems.append(Problem(f"{place}: rule is {rule!r}; allowed is {allowed}", str(path)))
     if len(problems) > before:
         return None
-    return Pin(
-        value=float(table["value"]),
-        n=int(table["n"]),
-        best=float(table["best"]),
-        level=table.get("level"),
-        judgments=str(table.get("judgments", "")),
-        catalog=str(table.get("catalog", "")),
-        document_ids=str(table.get("document_ids", "")),
-        documents=table.get("documents"),
-        reason=str(table.get("reason", "")),
-        owner=str(table.get("owner", "")),
-        tolerance=None if tolerance is None else float(tolerance),
-        rule=rule,
-    )
+    numbers = {key: float(table[key]) for key in ("value", "best", "tolerance") if key in table}
+    return Pin(**{**table, **numbers})
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+_TAKE_BACK = "only tolerance and rule are edited by hand: take the line back from version control"
 
 
-def _lines(path: Path, problems: list[Problem]) -> dict[str, Evidence]:
-    lines: dict[str, Evidence] = {}
+def _beyond(cell: Cell, table: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return (key, what is wrong) for numbers that a measure of ours cannot have; others are not known."""
     try:
-        # Not splitlines(): an id may hold what Unicode calls a line separator.
-        texts = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        problems.append(Problem(f"not UTF-8: {error}", str(path)))
-        return lines
-    for number, text in enumerate(texts if texts != [""] else [], start=1):
-        try:
-            line = _evidence(json.loads(text))
-        except ValueError as error:
-            what = "a mark of a merge conflict" if _CONFLICT.match(text) else f"no line of evidence ({error})"
-            problems.append(
-                Problem(f"{what}; take it from one side and pin the stratum again", str(path), number)
-            )
-            continue
-        if line.query_id in lines:
-            problems.append(
-                Problem(
-                    f"query {line.query_id!r} has evidence twice (a merge?); keep the line of the branch"
-                    " whose pins.toml you keep",
-                    str(path),
-                    number,
-                )
-            )
-        lines[line.query_id] = line
-    return lines
-
-
-def _evidence(value: object) -> Evidence:
-    """Return one line's evidence.
-
-    Raises
-    ------
-    ValueError
-        It is none; the message names the key.
-    """
-    if not isinstance(value, dict):
-        raise ValueError("it is no JSON object")
-    grade = _every(_is_whole, mapping=True)
-    checks: dict[str, Callable[[object], bool]] = {
-        **dict.fromkeys(("query_id", "stratum", "query"), _is_text),
-        "ranking": _every(_is_text),
-        "returned": _is_whole,
-        "grades": grade,
-        "scores": _every(lambda score: score is None or _is_number(score), mapping=True),
-    }
-    for key, check in checks.items():
-        if key not in value:
-            raise ValueError(f"there is no {key!r}")
-        if not check(value[key]):
-            raise ValueError(f"{key} is {value[key]!r}")
-    for key, check in (("ranks", grade), ("slices", _every(_is_text))):
-        if key in value and not check(value[key]):
-            raise ValueError(f"{key} is {value[key]!r}")
-    return Evidence.from_plain(value)
+        measure = parse(cell.measure)
+    except MeasureError:
+        return []  # a project's own measure, with a scale of its own; or none, and then its cell says so
+    found = [
+        (key, f"{key} is {table[key]!r}, and {measure.name} lies between 0 and 1")
+        for key in ("value", "best")
+        if not 0 <= table[key] <= 1
+    ]
+    value, best = table["value"], table["best"]
+    if not found and (best < value if measure.higher_is_better else best > value):
+        found.append(("best", f"best is {best!r}, and the value {value!r} is better"))
+    return found
 
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _is_owner(value: object) -> bool:
+    return isinstance(value, str) and _OWNER.fullmatch(value) is not None
 
 
-def _every(check: Callable[[object], bool], *, mapping: bool = False) -> Callable[[object], bool]:
-    """Return a check of a list whose every entry, or of a mapping whose every value, passes one."""
-
-    def checks(value: object) -> bool:
-        if mapping:
-            return isinstance(value, dict) and all(map(check, value.values()))
-        return isinstance(value, list) and all(map(check, value))
-
-    return checks
+def _is_tolerance(value: object) -> bool:
+    return is_number(value) and 0 <= value <= 1  # type: ignore[operator]
 
 
-def _line(line: Evidence) -> str:
-    return json.dumps(line.plain(), ensure_ascii=False, separators=(",", ":"))
+def _is_rule(value: object) -> bool:
+    return value in _RULES
+
+
+def _is_count(value: object) -> bool:
+    return is_whole(value) and value >= 1  # type: ignore[operator]
+
+
+_CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "value": (is_number, "a number"),
+    "n": (_is_count, "a whole number of at least 1"),
+    "best": (is_number, "a number"),
+    "level": (_is_count, "a whole number of at least 1"),
+    "judgments": (_is_text, "a string"),
+    "catalog": (_is_text, "a string"),
+    "document_ids": (_is_text, "a string"),
+    "documents": (_is_count, "a whole number of at least 1"),
+    "reason": (_is_text, "a string"),
+    "owner": (_is_owner, "the test that gates it, as in 'tests/test_store.py::test_pinned'"),
+    "tolerance": (_is_tolerance, "a number from 0 to 1"),
+    "rule": (_is_rule, " or ".join(map(repr, _RULES))),
+}
 
 
 def _toml(path: Path, pins: Pins) -> TOMLDocument:
     """Return pins.toml: every table in order, with the comments and hand-made keys of the file there is."""
     import tomlkit
 
-    old: Any = tomlkit.parse(path.read_text(encoding="utf-8")) if path.is_file() else tomlkit.document()
+    old: Any = tomlkit.parse(path.read_text(encoding="utf-8-sig")) if path.is_file() else tomlkit.document()
     new = tomlkit.document()
     for line in _HEADER:
         new.add(tomlkit.comment(line))

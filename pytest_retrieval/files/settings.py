@@ -7,19 +7,34 @@ neither numpy nor pandas.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
-from pytest_retrieval.errors import SettingsError
+from pytest_retrieval.errors import Problem, SettingsError
 from pytest_retrieval.files.content import label_of
 
-__all__ = ["Settings", "SubjectSettings", "is_beir_folder", "line_of_key", "read_settings", "settings_from"]
+__all__ = [
+    "FILE_NAMING",
+    "Settings",
+    "SubjectSettings",
+    "is_beir_folder",
+    "line_of_key",
+    "read_settings",
+    "settings_from",
+]
 
 FILE_NAME = "goldset.toml"
 RESERVED_SPLIT = "test"
+
+FILE_NAMING = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""Names that can name a file everywhere, as a subject's names its evidence."""
+
+_GOLDSET = re.compile(r"[^\W_](?:[\w .-]*[\w.-])?")
+_MEASURE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\([^()]*\))?(?:@[1-9][0-9]{0,8})?")
 
 
 @final
@@ -85,7 +100,11 @@ class Settings:
 
 
 class _Bad(ValueError):
-    """What is allowed instead of the value given."""
+    """What is allowed instead of the value given, and in which subject's table it stands."""
+
+    def __init__(self, allowed: str, subject: str | None = None) -> None:
+        super().__init__(allowed)
+        self.subject = subject
 
 
 def read_settings(folder: str | os.PathLike[str]) -> Settings:
@@ -133,31 +152,35 @@ def read_settings(folder: str | os.PathLike[str]) -> Settings:
         raise SettingsError(f"{label}: byte {error.start + 1} is not UTF-8; save the file as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{label}: is no TOML: {error}") from None
-    return settings_from(keys, label, path.parent)
+    return settings_from(keys, label, path.parent, text)
 
 
-def settings_from(keys: Mapping[str, Any], label: str, folder: Path | None = None) -> Settings:
-    """Return checked settings from the keys of a goldset.toml.
+def settings_from(
+    keys: Mapping[str, Any], label: str, folder: Path | None = None, text: str = ""
+) -> Settings:
+    """Return checked settings from the keys of a goldset.toml; its text is there to name lines.
 
     Raises
     ------
     SettingsError
         A key is unknown, missing or has a value that is not allowed; every fault is named.
     """
-    faults: list[str] = []
+    faults: list[Problem] = []
     values: dict[str, Any] = {}
     for key, value in keys.items():
         if key not in _CHECKS:
-            faults.append(f"unknown key {key!r}{_meant(key)}; allowed are {', '.join(_CHECKS)}")
+            fault = f"unknown key {key!r}{_meant(key)}; allowed are {', '.join(_CHECKS)}"
+            faults.append(Problem(fault, label, _line(text, key)))
             continue
         try:
             values[key] = _CHECKS[key](value)
         except _Bad as error:
-            faults.append(f"{key} is {value!r}; allowed is {error}")
+            fault = f"{error}" if error.subject is not None else f"{key} is {value!r}; allowed is {error}"
+            faults.append(Problem(fault, label, _line(text, key, error.subject)))
     if "name" not in keys:
-        faults.append("the key 'name' is missing; a gold set is identified by its name")
+        faults.append(Problem("the key 'name' is missing; a gold set is identified by its name", label))
     if len(faults) == 1:
-        raise SettingsError(f"{label}: {faults[0]}")
+        raise SettingsError(str(faults[0]))
     if faults:
         raise SettingsError(
             "\n".join([f"{label}: {len(faults)} problems", *(f"  {fault}" for fault in faults)])
@@ -176,10 +199,20 @@ def line_of_key(settings: Settings, key: str) -> int | None:
     """Return the line of goldset.toml that sets a top-level key, for messages."""
     if settings.folder is None or settings.as_is:
         return None
-    text = (settings.folder / FILE_NAME).read_text("utf-8-sig")
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.partition("=")[0].strip() == key:
-            return number
+    return _line((settings.folder / FILE_NAME).read_text("utf-8-sig"), key)
+
+
+def _line(text: str, key: str, subject: str | None = None) -> int | None:
+    """Return the line of a text that sets a key or opens its table, or that names a subject."""
+    wanted = [rf"\s*{re.escape(key)}\s*=", rf"\s*\[\s*{re.escape(key)}\s*[].]"]
+    if subject is not None:
+        spelled = rf"(?:{re.escape(subject)}|\"{re.escape(subject)}\"|'{re.escape(subject)}')"
+        wanted = [rf"\s*\[\s*{re.escape(key)}\s*\.\s*{spelled}\s*\]", *wanted]
+    lines = text.splitlines()
+    for pattern in wanted:
+        for number, line in enumerate(lines, start=1):
+            if re.match(pattern, line):
+                return number
     return None
 
 
@@ -208,8 +241,11 @@ def _string(value: object) -> str:
 
 
 def _name(value: object) -> str:
-    if not isinstance(value, str) or value != value.strip() or not any(sign.isalnum() for sign in value):
-        raise _Bad("a string with at least one letter or digit and no space at its ends")
+    if not isinstance(value, str) or not _GOLDSET.fullmatch(value):
+        raise _Bad(
+            "a string of letters, digits, spaces, '.', '-' and '_' that begins with a letter or digit and"
+            " does not end with a space"
+        )
     return value
 
 
@@ -287,29 +323,55 @@ def _grades(value: object) -> dict[str, int]:
 
 
 def _subjects(value: object) -> dict[str, SubjectSettings]:
-    example = '[subjects.bm25] with measures = ["recall@5"]'
     if not isinstance(value, Mapping):
-        raise _Bad(f"tables such as {example}")
-    subjects: dict[str, SubjectSettings] = {}
-    for name, keys in value.items():
-        if (
-            not isinstance(name, str)
-            or not any(sign.isalnum() for sign in name)
-            or not isinstance(keys, Mapping)
-        ):
-            raise _Bad(f"tables such as {example}; {name!r} is none")
-        unknown = sorted(set(keys) - {"measures", "requires"})
-        if unknown or "measures" not in keys:
-            fault = f"{unknown[0]!r} is unknown" if unknown else "'measures' is missing"
-            raise _Bad(f"in subjects.{name} the keys 'measures' and 'requires'; {fault}")
+        raise _Bad('tables such as [subjects.bm25] with measures = ["recall@5"]')
+    return {name: _subject(name, keys) for name, keys in value.items()}
+
+
+def _subject(name: object, keys: object) -> SubjectSettings:
+    """Return one subject.
+
+    Raises
+    ------
+    _Bad
+        With a whole sentence, and with the subject it is about.
+    """
+    subject = str(name)
+    if not isinstance(name, str) or not FILE_NAMING.fullmatch(name):
+        raise _Bad(
+            f"subjects.{subject}: a subject cannot be named {subject!r}, for its name names the file of its"
+            " evidence; letters A to Z, digits, '.', '-' and '_' are allowed, a letter or digit first. Rename"
+            " it here and in the fixture `retrievers`",
+            subject,
+        )
+    if not isinstance(keys, Mapping):
+        example = f'[subjects.{subject}] with measures = ["recall@5"]'
+        raise _Bad(f"subjects.{subject} is {keys!r}; allowed is a table such as {example}", subject)
+    unknown = sorted(set(keys) - {"measures", "requires"})
+    if unknown or "measures" not in keys:
+        fault = f"{unknown[0]!r} is unknown" if unknown else "'measures' is missing"
+        raise _Bad(f"subjects.{subject}: {fault}; allowed are the keys 'measures' and 'requires'", subject)
+    checks = {"measures": _measures, "requires": _names("package names", may_be_empty=True)}
+    checked = {}
+    for key, check in checks.items():
+        value = keys.get(key, [])
         try:
-            subjects[name] = SubjectSettings(
-                _names("measure names, the primary first")(keys["measures"]),
-                _names("package names", may_be_empty=True)(keys.get("requires", [])),
-            )
+            checked[key] = check(value)
         except _Bad as error:
-            raise _Bad(f"in subjects.{name} {error}") from None
-    return subjects
+            raise _Bad(f"subjects.{subject}: {key} is {value!r}; allowed is {error}", subject) from None
+    return SubjectSettings(checked["measures"], checked["requires"])
+
+
+def _measures(value: object) -> tuple[str, ...]:
+    """Return names that look like measures; which of them there are is known once hooks were asked."""
+    names = _names("measure names, the primary first")(value)
+    for name in names:
+        if not _MEASURE.fullmatch(name):
+            raise _Bad(
+                f"measure names such as 'recall@5' or 'ndcg(gain=exp)@10'; {name!r} is none: no white space"
+                " around it, and after the @ a whole number without leading zeros"
+            )
+    return names
 
 
 _CHECKS: Mapping[str, Callable[[object], Any]] = {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["replace_file"]
+__all__ = ["replace_file", "replace_files"]
 
 
 def replace_file(path: str | os.PathLike[str], text: str | bytes) -> None:
@@ -34,19 +36,52 @@ def replace_file(path: str | os.PathLike[str], text: str | bytes) -> None:
     >>> Path(folder, "notes", "a.txt").read_text()
     'kea'
     """
-    path = Path(path)
-    data = text.encode() if isinstance(text, str) else text
-    if path.suffix == ".gz":
-        data = gzip.compress(data, mtime=0)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    replace_files({Path(path): text})
+
+
+def replace_files(texts: Mapping[Path, str | bytes]) -> None:
+    """Write files whole: each beside its target first, and none in its place before all are there.
+
+    A symbolic link stays one, and the file that it points to is replaced.
+
+    Parameters
+    ----------
+    texts
+        File → all of its content.
+
+    Raises
+    ------
+    OSError
+        One cannot be written; where that shows before the first was replaced, the old ones are untouched.
+    """
+    beside: dict[Path, str] = {}
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, _mode_of(path))
-        os.replace(temporary, path)
+        for path, text in texts.items():
+            target = Path(os.path.realpath(path))
+            data = text.encode() if isinstance(text, str) else text
+            if path.suffix == ".gz":
+                data = gzip.compress(data, mtime=0)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if target.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+            handle, beside[target] = _temporary(target)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.chmod(beside[target], _mode_of(target))
+        for target, temporary in beside.items():
+            os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        for temporary in beside.values():
+            Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _temporary(target: Path) -> tuple[int, str]:
+    """Return an open new file beside a target; a failure names the target, the only file anybody knows."""
+    try:
+        return tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    except OSError as error:
+        error.filename = str(target)
         raise
 
 

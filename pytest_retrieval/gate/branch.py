@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from pytest_retrieval.errors import counted
 from pytest_retrieval.gate.cells import Cell
 from pytest_retrieval.gate.pin import ESTABLISHED, Evidence, Pins, pinned_run, text_digest
-from pytest_retrieval.gate.ruler import counted
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.table import evaluate, mean_of
 from pytest_retrieval.model import ALL, GoldSet, Run

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
-from pytest_retrieval.errors import InputError, listed
+from pytest_retrieval.errors import InputError, counted, listed
 from pytest_retrieval.gate.cells import SLICE, Cell, groups
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.ranking import ranks_of
@@ -321,15 +321,16 @@ def pinned_scores(pins: Pins, cell: Cell) -> dict[str, float]:
     }
 
 
-def disagreements(pins: Pins) -> list[str]:
-    """Return one sentence per cell whose value is not the mean of its evidence."""
-    found = []
+def disagreements(pins: Pins) -> dict[Cell, str]:
+    """Return a sentence on each cell whose value is not the mean of its evidence."""
+    found = {}
     for cell, pin in pins.cells.items():
         scores = pinned_scores(pins, cell)
         mean = mean_of(scores.values())
         if len(scores) != pin.n or not abs(mean - pin.value) <= SAME:
-            evidence = f"{mean!r} over {len(scores)} queries" if scores else "nothing"
-            found.append(f"{cell}: pinned {pin.value!r} over {pin.n} queries, the evidence says {evidence}")
+            evidence = f"{mean!r} over {counted(len(scores), 'query', 'queries')}" if scores else "nothing"
+            pinned = f"{pin.value!r} over {counted(pin.n, 'query', 'queries')}"
+            found[cell] = f"{cell}: pinned {pinned}, the evidence says {evidence}"
     return found
 
 

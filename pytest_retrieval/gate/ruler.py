@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from pytest_retrieval.errors import listed
+from pytest_retrieval.errors import counted, listed
 from pytest_retrieval.gate.pin import Evidence, Pin, document_ids, grades_used, in_cell, short, text_digest
 from pytest_retrieval.model import GoldSet
 
@@ -146,14 +146,3 @@ def _change(goldset: GoldSet, query_id: str, doc_id: str, then: int | None, now:
     names = {grade: name for name, grade in goldset.grades.items()}
     words = ["unjudged" if grade is None else names.get(grade, str(grade)) for grade in (then, now)]
     return f"{query_id} {doc_id} {words[0]} → {words[1]}"
-
-
-def counted(count: int, one: str, many: str) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "query", "queries"), counted(2, "query", "queries")
-    ('1 query', '2 queries')
-    """
-    return f"{count} {one if count == 1 else many}"

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import pytest
 
-from pytest_retrieval.errors import RetrievalError, RetrieverError, Unavailable, listed
+from pytest_retrieval.errors import RetrievalError, RetrieverError, Unavailable, counted, listed
 from pytest_retrieval.gate.branch import branch_changes
 from pytest_retrieval.gate.cells import SLICE, Cell, described, groups
 from pytest_retrieval.gate.difference import QueryChange
 from pytest_retrieval.gate.judging import fault_of, infeasible, judge, must_fallen
 from pytest_retrieval.gate.pin import evidence_of, rule_threshold
-from pytest_retrieval.gate.ruler import counted
 from pytest_retrieval.gate.verdict import (
     DESCRIBED,
     ERROR,

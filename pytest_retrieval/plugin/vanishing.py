@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, final
 
 import pytest
 
-from pytest_retrieval.errors import SettingsError, listed
+from pytest_retrieval.errors import SettingsError, counted, listed
 from pytest_retrieval.files.pins import read_pins_toml
 from pytest_retrieval.gate.cells import Cell, slug
-from pytest_retrieval.gate.ruler import counted
 from pytest_retrieval.plugin.state import PAYLOAD
 
 if TYPE_CHECKING:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pytest_retrieval.errors import listed
+from pytest_retrieval.errors import counted, listed
 from pytest_retrieval.gate.cells import SLICE
 from pytest_retrieval.gate.difference import NOT_FOUND, Move, QueryChange
-from pytest_retrieval.gate.ruler import counted
 from pytest_retrieval.gate.verdict import (
     DESCRIBED,
     ERROR,

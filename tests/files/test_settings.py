@@ -118,27 +118,59 @@ def test_defaults(write):
         ("alpha = 1.0", "allowed is a number above 0 and below 1"),
         ("recording_drift = 2", "allowed is a number from 0 to 1"),
         ("subjects = 3", 'allowed is tables such as [subjects.bm25] with measures = ["recall@5"]'),
-        ("subjects = {bm25 = 3}", "'bm25' is none"),
-        ('[subjects."--"]\nmeasures = ["recall@5"]', "'--' is none"),
-        ("[subjects.bm25]\nrequires = []", "the keys 'measures' and 'requires'; 'measures' is missing"),
-        ('[subjects.bm25]\nmeasures = ["a"]\nneeds = []', "'needs' is unknown"),
-        ("[subjects.bm25]\nmeasures = []", "in subjects.bm25 a list of different measure names, the primary"),
-        ("[subjects.bm25]\nmeasures = [5]", "in subjects.bm25 a list of different measure names"),
-        ('[subjects.bm25]\nmeasures = ["a"]\nrequires = "x"', "in subjects.bm25 a list of different package"),
+        ("subjects = {bm25 = 3}", "subjects.bm25 is 3; allowed is a table such as [subjects.bm25] with"),
+        ("[subjects.bm25]\nrequires = []", "subjects.bm25: 'measures' is missing; allowed are the keys"),
+        ('[subjects.bm25]\nmeasures = ["a"]\nneeds = []', "subjects.bm25: 'needs' is unknown"),
+        ("[subjects.bm25]\nmeasures = []", "subjects.bm25: measures is []; allowed is a list of different"),
+        ("[subjects.bm25]\nmeasures = [5]", "subjects.bm25: measures is [5]; allowed is a list of different"),
+        ('[subjects.bm25]\nmeasures = ["a"]\nrequires = "x"', "allowed is a list of different package names"),
     ],
 )  # fmt: skip
 def test_values_that_are_not_allowed(write, line, said):
     told = message(write, f'name = "store"\n{line}\n')
-    assert told.startswith("gs/goldset.toml: ")
+    assert told.startswith("gs/goldset.toml:2: ")
     assert said in told
     assert "\n" not in told
 
 
-@pytest.mark.parametrize("name", ['""', '" "', '"--"', "3", '"store "'])
-def test_names_that_identify_nothing(write, name):
-    assert "a string with at least one letter or digit and no space at its ends" in message(
-        write, f"name = {name}"
-    )
+@pytest.mark.parametrize("name", ["--", "../x", "a/b", "x y", "größe", ".hidden", "", "a[b]"])
+def test_subjects_that_cannot_name_their_evidence(write, name):
+    told = message(write, f'name = "store"\n\n[subjects.good]\nmeasures = ["a"]\n["subjects"."{name}"]\n')
+    assert f"a subject cannot be named {name!r}" in told
+    told = message(write, f'name = "store"\n\n[subjects.good]\nmeasures = ["a"]\n[subjects."{name}"]\n')
+    assert told.startswith(f"gs/goldset.toml:5: subjects.{name}: a subject cannot be named {name!r}")
+    assert "letters A to Z, digits, '.', '-' and '_' are allowed" in told
+    assert "Rename it" in told
+
+
+@pytest.mark.parametrize(
+    "name", ["recall@ 5", "recall@5 ", "recall@05", "recall@", "recall@0", "recall@five", "recall 5", "@5"]
+)
+def test_measures_that_are_no_names(write, name):
+    told = message(write, f'name = "store"\n[subjects.bm25]\nmeasures = ["mrr@10", "{name}"]\n')
+    assert told.startswith("gs/goldset.toml:2: subjects.bm25: measures is ")
+    assert f"{name!r} is none" in told
+
+
+@pytest.mark.parametrize(
+    "name", ["R@5", "P(rel=2)@5", "RR", "P(rel=2, x='y')@10", "shop_first@1", "context_recall@5"]
+)
+def test_measures_of_any_kind(write, name):
+    write("gs/goldset.toml", f'name = "store"\n[subjects.bm25]\nmeasures = ["{name}"]\n')
+    assert read_settings("gs").subjects["bm25"].measures == (name,)
+
+
+@pytest.mark.parametrize(
+    "name", ['""', '" "', '"--"', "3", '"store "', '" store"', '"../x"', '"a/b [c]"', '"a\\nb"', '"_a"']
+)
+def test_names_that_cannot_name_a_gold_set(write, name):
+    assert "a string of letters, digits, spaces, '.', '-' and '_'" in message(write, f"name = {name}")
+
+
+@pytest.mark.parametrize("name", ["store", "My store 2", "größe", "a.b-c_d", "店"])
+def test_names_of_gold_sets(write, name):
+    write("gs/goldset.toml", f'name = "{name}"')
+    assert read_settings("gs").name == name
 
 
 def test_the_smallest_values_allowed():
@@ -159,7 +191,7 @@ def test_unknown_keys_say_what_was_meant_and_what_is_allowed(write):
         "unknown key 'relevance_levels' (did you mean 'relevance_level'?); allowed are name, version," in told
     )
     assert "unknown key 'colour'; allowed are name, version," in told
-    assert "depth is 0" in told
+    assert "  gs/goldset.toml:4: depth is 0" in told
 
 
 @pytest.mark.parametrize(
