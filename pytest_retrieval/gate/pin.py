@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
-from pytest_retrieval.errors import InputError, counted, listed
-from pytest_retrieval.gate.cells import SLICE, Cell, groups
+from pytest_retrieval.errors import counted
+from pytest_retrieval.gate.cells import SLICE, Cell
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.ranking import ranks_of
 from pytest_retrieval.measures.table import evaluate, mean_of
@@ -22,14 +22,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "CellChange",
     "Evidence",
     "Pin",
     "Pins",
     "disagreements",
     "evidence_of",
     "pinned_run",
-    "repin",
     "text_digest",
 ]
 
@@ -201,17 +199,6 @@ class Pins:
     evidence: Mapping[str, Mapping[str, Evidence]] = field(default_factory=dict)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class CellChange:
-    """What pinning did to one cell: None before where it was new, None after where it is gone."""
-
-    cell: Cell
-    before: float | None
-    after: float | None
-    n: int
-
-
 def rule_threshold(pins: Pins, alpha: float) -> float:
     """Return what p of a statistical pin must stay below: alpha / number of such pins, selected or not."""
     return alpha / max(1, sum(pin.rule == ESTABLISHED for pin in pins.cells.values()))
@@ -332,154 +319,3 @@ def disagreements(pins: Pins) -> dict[Cell, str]:
             pinned = f"{pin.value!r} over {counted(pin.n, 'query', 'queries')}"
             found[cell] = f"{cell}: pinned {pinned}, the evidence says {evidence}"
     return found
-
-
-def repin(
-    pins: Pins,
-    goldset: GoldSet,
-    measures: Mapping[str, Sequence[Measure]],
-    *,
-    today: Mapping[str, Mapping[str, Evidence]],
-    accepted: Mapping[str, Set[str]],
-    reported: Mapping[Cell, str],
-    gone: Set[Cell] = frozenset(),
-    reason: str = "",
-) -> tuple[Pins, tuple[CellChange, ...]]:
-    """Return the pins after a session that was told to pin, and what changed.
-
-    A query's ranking is replaced by today's where it had none, where its text changed, or where it is
-    accepted. Every other ranking stays, and its scores are made anew under today's judgments.
-
-    Parameters
-    ----------
-    pins
-        As they were.
-    goldset, measures
-        As they are.
-    today
-        Subject → query → evidence of the cells that reported.
-    accepted
-        Subject → queries whose rankings are to be replaced.
-    reported
-        Cell → owning test, of the cells that may be pinned now.
-    gone
-        Cells that have vanished and are to be pinned no longer.
-    reason
-        Why something is lowered; stored with every cell that falls.
-
-    Raises
-    ------
-    InputError
-        A new measure looks deeper than the pinned rankings were kept.
-    """
-    by_group = groups(goldset)
-    cells = {cell: pin for cell, pin in pins.cells.items() if cell not in gone}
-    evidence = {subject: dict(lines) for subject, lines in pins.evidence.items()}
-    changes = [
-        CellChange(cell, pins.cells[cell].value, None, 0) for cell in sorted(gone) if cell in pins.cells
-    ]
-    for subject, new_lines in today.items():
-        if subject not in measures:
-            continue
-        old_lines = pins.evidence.get(subject, {})
-        chosen = _chosen(goldset, old_lines, new_lines, accepted.get(subject, frozenset()))
-        _check_depth(subject, chosen, measures[subject])
-        lines = refreshed(goldset, chosen, measures[subject])
-        evidence[subject] = lines
-        replaced = {query_id for query_id, line in chosen.items() if line is new_lines.get(query_id)}
-        of_subject = [cell for cell in cells if cell.subject == subject]
-        for cell in sorted({*of_subject, *(cell for cell in reported if cell.subject == subject)}):
-            members = set(by_group.get(cell.stratum, ()))
-            scores = _scores(lines, members, cell.measure)
-            before = cells.get(cell)
-            if not scores:
-                cells.pop(cell, None)
-                after = None
-            else:
-                measure = next(m for m in measures[subject] if m.name == cell.measure)
-                after = _pin(
-                    before, mean_of(scores), len(scores), goldset, measure,
-                    touched=before is None or bool(members & replaced),
-                    owner=reported.get(cell, ""), reason=reason,
-                )  # fmt: skip
-                cells[cell] = after
-            if before is None or after is None or before.value != after.value or before.n != after.n:
-                changes.append(
-                    CellChange(cell, before and before.value, after and after.value, after.n if after else 0)
-                )
-    subjects = {cell.subject for cell in cells}
-    kept = {subject: lines for subject, lines in evidence.items() if subject in subjects}
-    return Pins(dict(sorted(cells.items())), kept), tuple(changes)
-
-
-def _chosen(
-    goldset: GoldSet,
-    old_lines: Mapping[str, Evidence],
-    new_lines: Mapping[str, Evidence],
-    accepted: Set[str],
-) -> dict[str, Evidence]:
-    """Return which ranking stands for each gated query: the pinned one or today's."""
-    chosen = {}
-    for query_id in goldset.gated_queries:
-        old, new = old_lines.get(query_id), new_lines.get(query_id)
-        if old is not None and old.query != text_digest(goldset.text_of(query_id)):
-            old = None
-        if new is not None and (old is None or query_id in accepted):
-            chosen[query_id] = new
-        elif old is not None:
-            chosen[query_id] = old
-    return chosen
-
-
-def _check_depth(subject: str, lines: Mapping[str, Evidence], measures: Sequence[Measure]) -> None:
-    for measure in measures:
-        short_lines = [query_id for query_id, line in lines.items() if not line.holds(measure.k)]
-        if short_lines:
-            raise InputError(
-                f"{subject}: {measure.name} looks deeper than the pinned rankings of"
-                f" {len(short_lines)} queries were kept: {listed(short_lines)}; pin them anew with"
-                " --retrieval-pin=all and a reason"
-            )
-
-
-def _scores(lines: Mapping[str, Evidence], members: set[str], measure: str) -> list[float]:
-    return [
-        score
-        for query_id, line in lines.items()
-        if query_id in members and (score := line.scores.get(measure)) is not None
-    ]
-
-
-def _pin(
-    before: Pin | None,
-    value: float,
-    n: int,
-    goldset: GoldSet,
-    measure: Measure,
-    *,
-    touched: bool,
-    owner: str,
-    reason: str,
-) -> Pin:
-    judgments = short(goldset.digests.judgments)
-    level = goldset.qrels.relevance_level
-    catalog: dict[str, Any] = {
-        "catalog": short(goldset.digests.catalog),
-        "document_ids": document_ids(goldset.catalog),
-        "documents": None if goldset.catalog is None else len(goldset.catalog),
-    }
-    if before is None:
-        return Pin(value=value, n=n, best=value, level=level, judgments=judgments, owner=owner, **catalog)
-    better = max if measure.higher_is_better else min
-    fell = value < before.value if measure.higher_is_better else value > before.value
-    return replace(
-        before,
-        value=value,
-        n=n,
-        best=better(before.best, value) if before.judgments == judgments else value,
-        level=level,
-        judgments=judgments,
-        **(catalog if touched else {}),
-        reason=reason if touched and fell and reason else before.reason,
-        owner=owner or before.owner,
-    )

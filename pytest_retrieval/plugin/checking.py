@@ -14,6 +14,7 @@ from pytest_retrieval.gate.cells import SLICE, Cell, described, groups
 from pytest_retrieval.gate.difference import QueryChange
 from pytest_retrieval.gate.judging import fault_of, infeasible, judge, must_fallen
 from pytest_retrieval.gate.pin import evidence_of, rule_threshold
+from pytest_retrieval.gate.repin import depth_fault
 from pytest_retrieval.gate.verdict import (
     DESCRIBED,
     ERROR,
@@ -213,16 +214,12 @@ class Gate:
         session, name = self._session, self._item.goldset
         if session.settings.pin == PIN_ALL:
             return
-        lines = session.goldsets.pins(name).evidence.get(cell.subject, {})
+        pinned = session.goldsets.pins(name).evidence.get(cell.subject, {})
         members = groups(session.goldsets.get(name)).get(cell.stratum, ())
         measure = next(m for m in self._measures(cell.subject) if m.name == cell.measure)
-        short = [query for query in members if query in lines and not lines[query].holds(measure.k)]
-        if short:
-            self._fail(
-                f"{name}: {cell} cannot be pinned: {measure.name} looks deeper than the pinned rankings of"
-                f" {len(short)} queries were kept: {listed(short)}\nto pin them anew:  pytest"
-                ' --retrieval-pin=all --retrieval-reason "why"'
-            )
+        fault = depth_fault(measure, {query: pinned[query] for query in members if query in pinned})
+        if fault:
+            self._fail(f"{name}: {cell} cannot be pinned: {fault}")
 
     def _measures(self, subject: str) -> tuple[Measure, ...]:
         return self._session.goldsets.measures(self._item.goldset, subject, kinds_of(self._node))
@@ -273,13 +270,19 @@ class Gate:
         assert mode == PIN_RAISE
         pins = self._session.goldsets.pins(self._item.goldset)
         fallen = {q.query_id for q in must_fallen(goldset, cell.subject, measures[0], run, pins)}
+        risen: set[str] = set()
         for other, verdict in self._judged(cell.subject).items():
-            counts = other.stratum == cell.stratum or other.stratum.startswith(SLICE)
-            worse = worse_by(verdict.before, verdict.after, verdict.higher_is_better) > 0
-            if counts and worse and verdict.status != DESCRIBED:
+            if verdict.status == DESCRIBED:
+                continue
+            if other.stratum != cell.stratum and not other.stratum.startswith(SLICE):
+                continue
+            worse = worse_by(verdict.before, verdict.after, verdict.higher_is_better)
+            if worse > 0:
                 fallen |= set(by_name[other.stratum])
-        members = by_name[cell.stratum]
-        return [] if fallen & set(members) else list(members)
+            elif worse < 0:
+                risen |= {change.query_id for change in verdict.changes if _rose(verdict, change)}
+        members = set(by_name[cell.stratum])
+        return list(by_name[cell.stratum]) if members & risen and not members & fallen else []
 
     def _check_goldset(self) -> None:
         """Judge what no cell can see: that every cell is pinned, none has vanished, and must-queries hold."""
@@ -414,6 +417,10 @@ class Gate:
             if told != cause:
                 text = f"{self._item.goldset}: {self._item.cell or ''} {told}"
         pytest.fail(text, pytrace=False)
+
+
+def _rose(verdict: Verdict, change: QueryChange) -> bool:
+    return worse_by(change.before, change.after, verdict.higher_is_better) < 0
 
 
 def _gone(cell: Cell, value: float) -> Verdict:

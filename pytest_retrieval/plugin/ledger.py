@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, final
 
-from pytest_retrieval.errors import RetrievalError
+from pytest_retrieval.errors import FileError, RetrievalError, counted
 from pytest_retrieval.files.pins import save_pins
-from pytest_retrieval.gate.cells import Cell, measures_of
-from pytest_retrieval.gate.pin import CellChange, Evidence, repin
+from pytest_retrieval.gate.cells import Cell, measures_of, slug
+from pytest_retrieval.gate.pin import Evidence
+from pytest_retrieval.gate.repin import CellChange, refreshments, repin
 from pytest_retrieval.report.scorecard import CellRow
 from pytest_retrieval.report.text import number, numbers, table
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pytest_retrieval.plugin.goldsets import GoldSets
 
 __all__ = ["Ledger"]
+
+_QUERIES = ("query", "queries")
 
 
 @final
@@ -28,6 +31,8 @@ class Ledger:
         self._selected = 0
         self.lines: list[str] = []
         """What pinning did, for the summary."""
+        self.unwritten: list[tuple[str, str]] = []
+        """Tests whose pins could not be written, each with the reason."""
 
     def add(self, nodeid: str, payload: dict[str, Any], selected: int) -> None:
         """Take note of one item; `selected` is how many gate items its process was told to run."""
@@ -53,9 +58,14 @@ class Ledger:
 
     def pin(self, goldsets: GoldSets, kinds: Sequence[MeasureKind], reason: str) -> None:
         """Write the pins of every gold set that reported, if every selected item did."""
+        if self.is_empty:
+            self.lines.append("nothing pinned: no gate test was selected")
+            return
         if len(self._payloads) < self._selected:
-            self.lines.append(
-                f"pins not written: {len(self._payloads)} of {self._selected} selected gate items reported"
+            self._not_written(
+                f"pins not written: {len(self._payloads)} of"
+                f" {counted(self._selected, 'selected gate item', 'selected gate items')} reported",
+                "",
             )
             return
         told = (p for p in self._payloads.values() if "evidence" in p or p.get("gone"))
@@ -63,8 +73,18 @@ class Ledger:
         for name in names:
             try:
                 self._pin_one(goldsets, name, kinds, reason)
+            except FileError as error:
+                reasons = "; ".join(map(str, error.problems))
+                self._not_written(f"{name}: pins not written: {reasons}", name)
             except RetrievalError as error:
-                self.lines.append(f"{name}: pins not written: {error}")
+                self._not_written(f"{name}: pins not written: {error}", name)
+
+    def _not_written(self, text: str, goldset: str) -> None:
+        """Take note of pins that were asked for and are not there, and of the test they belong to."""
+        of_goldset = (test for test, p in self._payloads.items() if goldset in ("", p["goldset"]))
+        test = next(of_goldset).partition("[")[0]
+        self.unwritten.append((f"{test}[{slug(goldset)}{'-' if goldset else ''}pins_not_written]", text))
+        self.lines.append(text)
 
     def _pin_one(self, goldsets: GoldSets, name: str, kinds: Sequence[MeasureKind], reason: str) -> None:
         goldset = goldsets.get(name)
@@ -84,8 +104,9 @@ class Ledger:
             if payload["pinned"]:
                 reported[cell] = nodeid.partition("[")[0]
             accepted.setdefault(cell.subject, set()).update(payload["accepted"])
+        before = goldsets.pins(name)
         pins, changes = repin(
-            goldsets.pins(name),
+            before,
             goldset,
             measures_of(goldset, kinds),
             today=today,
@@ -94,20 +115,23 @@ class Ledger:
             gone=gone,
             reason=reason,
         )
-        save_pins(goldsets.home(name), pins)
-        self.lines += _told(name, changes)
+        also = refreshments(before, pins)
+        if changes or also:
+            save_pins(goldsets.home(name), pins)
+        self.lines += _told(name, changes, also)
 
 
-def _told(name: str, changes: Sequence[CellChange]) -> list[str]:
-    if not changes:
+def _told(name: str, changes: Sequence[CellChange], also: Sequence[str]) -> list[str]:
+    if not (changes or also):
         return [f"{name}: nothing to pin; every cell is as it was"]
-    lines = [f"{name}: pinned {len(changes)} cells; review and commit pins.toml and pins/"]
+    what = f"pinned {counted(len(changes), 'cell', 'cells')}" if changes else "every value is as it was"
+    lines = [f"{name}: {what}; review and commit pins.toml and pins/"]
     for change in changes:
         before, after = numbers(change.before, change.after)
         if change.before is None:
-            lines.append(f"  {change.cell}: new, {number(change.after)} over {change.n} queries")
+            lines.append(f"  {change.cell}: new, {number(change.after)} over {counted(change.n, *_QUERIES)}")
         elif change.after is None:
             lines.append(f"  {change.cell}: {before} → gone")
         else:
-            lines.append(f"  {change.cell}: {before} → {after} over {change.n} queries")
-    return lines
+            lines.append(f"  {change.cell}: {before} → {after} over {counted(change.n, *_QUERIES)}")
+    return [*lines, *(f"  written anew: {text}" for text in also)]

@@ -328,16 +328,26 @@ class Session:
         if payload is not None and not is_worker(self.config):
             self._ledger.add(report.nodeid, payload, payload["selected"])
 
-    def pytest_sessionfinish(self, exitstatus: int | pytest.ExitCode) -> None:
-        """Write the pins, if that was asked for and everything that was selected has reported."""
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int | pytest.ExitCode) -> None:
+        """Write the pins, if that was asked for and everything that was selected has reported.
+
+        Only now is it known whether they can be written. Where they cannot, a failed report says so: JUnit
+        and annotations see it, and the exit code follows, as for any other failure.
+        """
         self.retrievals.close()
-        if is_worker(self.config) or self._ledger.is_empty or not self.settings.pin:
+        if is_worker(self.config) or not self.settings.pin:
             return
         if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             self._ledger.lines.append("pins not written: the session did not come to its end")
             return
         kinds = [kind for kinds in self.config.hook.pytest_retrieval_measures() for kind in kinds or ()]
         self._ledger.pin(self.goldsets, kinds, self.settings.reason)
+        for nodeid, text in self._ledger.unwritten:
+            file, _, name = nodeid.partition("::")
+            report = pytest.TestReport(nodeid, (file, None, name), {}, "failed", text, "call")
+            self.config.hook.pytest_runtest_logreport(report=report)
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_unconfigure(self) -> None:
         """Remove the copies of a base; where nobody asked for one, none is made."""
@@ -347,7 +357,7 @@ class Session:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the table of cells, where any cell was judged."""
-        lines = [] if self._ledger.is_empty else self._ledger.summary()
+        lines = self._ledger.summary()
         if lines:
             terminalreporter.section("retrieval")
         for line in lines:

@@ -9,7 +9,8 @@ import pytest
 
 from pytest_retrieval.files.goldset import goldset_from_frames
 from pytest_retrieval.gate.cells import Cell, measures_of
-from pytest_retrieval.gate.pin import Pins, evidence_of, repin
+from pytest_retrieval.gate.pin import Pins, evidence_of
+from pytest_retrieval.gate.repin import repin
 from pytest_retrieval.model import GoldSet, Run
 
 QUERIES = [

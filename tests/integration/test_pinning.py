@@ -74,6 +74,50 @@ def test_raise_takes_strata_that_only_improved(pinned):
     assert found["identifier"]["recall@2"]["value"] == 1.0
 
 
+def test_raise_leaves_rankings_that_got_no_better(pinned):
+    """The document asked for stands where it stood; what is around it moved."""
+    before = (pinned.goldset / "pins/bm25.jsonl").read_text()
+    pinned.rank(i1=["a", "x", "y"], w3=["z", "f"])
+    result = pinned.pin("raise")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["store: nothing to pin; every cell is as it was"])
+    assert (pinned.goldset / "pins/bm25.jsonl").read_text() == before
+
+
+def test_raise_takes_a_stratum_whose_slice_rose_and_leaves_the_others(project):
+    project.write_goldset(toml=SLICED, more={"w2": {"slices": ["lamps"]}, "i1": {"slices": ["lamps"]}})
+    project.pin()
+    project.rank(w2=["e"], i1=["a", "z"])
+    project.pin("raise").stdout.fnmatch_lines(["*words: 0.500 → 0.833 over 3 queries"])
+    lines = [json.loads(line) for line in (project.goldset / "pins/bm25.jsonl").read_text().splitlines()]
+    rankings = {line["query_id"]: line["ranking"] for line in lines}
+    assert (rankings["w2"], rankings["i1"]) == (["e"], ["a", "b", "c"])
+
+
+def test_what_pinning_writes_beside_the_values_is_named(pinned):
+    (pinned.path / "test_search.py").rename(pinned.path / "test_moved.py")
+    result = pinned.pin("raise")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "store: every value is as it was; review and commit pins.toml and pins/",
+            "  written anew: owner of 3 cells: *",
+        ]
+    )
+    assert pins(pinned)["bm25"]["words"]["recall@2"]["owner"] == "test_moved.py::test_pinned"
+
+
+def test_a_reason_goes_when_the_best_is_reached_again(pinned):
+    pinned.rank(w1=["x"], w3=["x"])
+    pinned.pin("all", "--retrieval-reason", "no rugs")
+    pinned.rank(w1=["c"])
+    pinned.pin("raise")
+    assert pins(pinned)["bm25"]["words"]["recall@2"]["reason"] == "no rugs"
+    pinned.rank(w1=["c", "d"], w3=["f"])
+    pinned.pin("raise")
+    assert "reason" not in pins(pinned)["bm25"]["words"]["recall@2"]
+
+
 def test_raise_leaves_a_stratum_of_which_another_measure_fell(project):
     project.write_goldset(toml=TWO_MEASURES)
     project.pin().assert_outcomes(passed=7)
@@ -132,7 +176,7 @@ def test_a_new_measure_that_looks_deeper_than_the_evidence_cannot_be_pinned(proj
     result = project.pin()
     assert result.ret == 1
     result.stdout.fnmatch_lines(
-        ["*recall@20 looks deeper than the pinned rankings of 1 queries were kept: w2"]
+        ["*recall@20 looks deeper than the pinned rankings of 1 query were kept: w2; to pin them anew: *"]
     )
 
 
@@ -241,9 +285,58 @@ def test_all_on_one_slice_replaces_the_rankings_of_its_queries(project):
     project.pin()
     project.rank(w1=["x"])
     result = project.pin("all", "--retrieval-reason", "no lamps any more", "-k", "lamps")
-    result.stdout.fnmatch_lines(["*slice:lamps: 0.500 → 0.000 over 1 queries"])
+    result.stdout.fnmatch_lines(["*slice:lamps: 0.500 → 0.000 over 1 query"])
     assert pins(project)["bm25"]["words"]["recall@2"]["reason"] == "no lamps any more"
     project.run().assert_outcomes(passed=5)
+
+
+def test_pins_that_cannot_be_written_fail_the_session_where_junit_sees_it(project):
+    project.write("goldsets/store/pins", "a file in the way")
+    result = project.pin("new", "--junitxml=report.xml")
+    assert result.ret == 1
+    result.assert_outcomes(passed=4, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*store: pins not written: goldsets/store/pins: File exists",
+            "FAILED test_search.py::test_pinned[[]store-pins_not_written[]] - *",
+        ]
+    )
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+    assert 'failures="1"' in (project.path / "report.xml").read_text()
+    assert not (project.goldset / "pins.toml").exists()
+
+
+def test_pins_that_cannot_be_written_fail_the_session_under_xdist(project):
+    project.write("goldsets/store/pins", "a file in the way")
+    result = project.run_apart("--retrieval-pin=new", "-n2")
+    assert result.ret == 1
+    result.assert_outcomes(passed=4, failed=1)
+    result.stdout.fnmatch_lines(["*store: pins not written: goldsets/store/pins: File exists"])
+
+
+def test_a_gate_item_that_never_reported_fails_the_session(project):
+    project.write(
+        "conftest.py",
+        (project.path / "conftest.py").read_text()
+        + "\n@pytest.fixture(autouse=True)\ndef only_some(request):\n"
+        "    if request.node.name.endswith('words]'):\n        pytest.skip('not today')\n",
+    )
+    result = project.pin()
+    assert result.ret == 1
+    result.assert_outcomes(passed=3, skipped=1, failed=1)
+    result.stdout.fnmatch_lines(["*pins not written: 3 of 4 selected gate items reported"])
+
+
+def test_pinning_without_a_gate_test_says_that_nothing_was_pinned(project):
+    project.write("test_search.py", "def test_else(): pass\n")
+    project.pin().stdout.fnmatch_lines(["nothing pinned: no gate test was selected"])
+
+
+def test_a_subject_that_cannot_name_its_evidence_ends_the_session(project):
+    project.write_goldset(toml=TWO_MEASURES.replace("[subjects.bm25]", '[subjects."../bm25"]'))
+    result = project.pin()
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*goldset.toml:5: subjects.../bm25: a subject cannot be named '../bm25', *"])
 
 
 def test_a_subject_that_is_gone_can_be_pinned_away(pinned):

@@ -13,7 +13,8 @@ from pytest_retrieval.files.goldset import goldset_from_frames
 from pytest_retrieval.files.trec import load_qrels, load_run
 from pytest_retrieval.gate.cells import declared, measures_of
 from pytest_retrieval.gate.judging import judge
-from pytest_retrieval.gate.pin import Pins, evidence_of, repin
+from pytest_retrieval.gate.pin import Pins, evidence_of
+from pytest_retrieval.gate.repin import repin
 from pytest_retrieval.model import Run
 
 from .conftest import ROOT
