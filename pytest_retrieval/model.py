@@ -475,6 +475,8 @@ class GoldSet:
         Queries whose primary score may never fall.
     folder
         Where it was read from, as a label; empty where it was made in memory.
+    doc_ids
+        The ids of the catalog as they were read, whatever becomes of the DataFrame; None without a catalog.
     """
 
     name: str
@@ -498,6 +500,11 @@ class GoldSet:
     recording_drift: float = 0.0
     must: frozenset[str] = frozenset()
     folder: str = ""
+    doc_ids: frozenset[str] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if self.catalog is not None:
+            object.__setattr__(self, "doc_ids", frozenset(self.catalog.index))
 
     @property
     def gated_queries(self) -> tuple[str, ...]:

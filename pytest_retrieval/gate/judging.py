@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from pytest_retrieval.errors import InputError, listed
+from pytest_retrieval.errors import InputError, counted, listed
 from pytest_retrieval.gate.cells import Cell, groups
 from pytest_retrieval.gate.difference import QueryChange, changes_of, worst_first
 from pytest_retrieval.gate.pin import (
@@ -20,7 +20,7 @@ from pytest_retrieval.gate.pin import (
     rule_threshold,
     short,
 )
-from pytest_retrieval.gate.ruler import input_notes, pairing, ruler_notes
+from pytest_retrieval.gate.ruler import input_notes, judgment_changes, pairing, ruler_notes, strays
 from pytest_retrieval.gate.undecided import flip_of, mean_judged
 from pytest_retrieval.gate.verdict import (
     DECIMALS,
@@ -45,6 +45,8 @@ from pytest_retrieval.stats.signflip import sign_flip, smallest_p
 SAME = 1e-9
 """Scores closer than this are the same; they were made by the same code, perhaps on another machine."""
 
+_TAKE_BACK = "take pins/ back from version control, or delete the pins and pin again"
+
 __all__ = ["fault_of", "infeasible", "judge", "must_fallen"]
 
 
@@ -60,14 +62,15 @@ def fault_of(goldset: GoldSet, run: Run) -> str:
         answered = any(query_id in run.replies for query_id in gated)
         return "" if answered else f"the recording answers none of the {len(gated)} gated queries"
     if all(query_id not in run or not run[query_id] for query_id in gated):
-        return f"the retriever returned nothing for each of the {len(gated)} queries"
+        which = "the only query" if len(gated) == 1 else f"each of the {len(gated)} queries"
+        return f"the retriever returned nothing for {which}"
     try:
         evaluate(goldset.qrels, run, ["judged@1"])
     except InputError as error:
         return str(error)
-    if goldset.catalog is None:
+    known = goldset.doc_ids
+    if known is None:
         return ""
-    known = set(goldset.catalog.index)
     strange = {doc_id for doc_id in run.doc_ids.tolist() if doc_id not in known}
     if not strange:
         return ""
@@ -77,7 +80,8 @@ def fault_of(goldset: GoldSet, run: Run) -> str:
         if (found := [doc_id for doc_id in run[query_id] if doc_id in strange])
     ]
     return (
-        f"{len(strange)} returned ids are not in the catalog of {len(known)} documents: query"
+        f"{counted(len(strange), 'returned id is', 'returned ids are')} not in the catalog of"
+        f" {counted(len(known), 'document', 'documents')}: query"
         f" {listed(places, most=3)}. Index this catalog, or return the catalog's own ids"
     )
 
@@ -127,6 +131,7 @@ def judge(
         by_name=groups(goldset),
         notes=meeting.notes if evidence else (),
         threshold=rule_threshold(pins, goldset.alpha),
+        gone=strays(goldset, evidence),
     )
     found = {}
     for cell in cells:
@@ -153,8 +158,9 @@ def infeasible(pin: Pin, n: int, threshold: float) -> str:
     if pin.rule != ESTABLISHED or smallest_p(n, "less") < threshold:
         return ""
     return (
-        f"rule = established can never fail here: {n} queries give a p of {smallest_p(n, 'less'):.2g} at the"
-        f" least; the threshold is {threshold:.2g}; add queries, have fewer such pins, or drop the rule"
+        f"rule = established can never fail here: {counted(n, 'query gives', 'queries give')} a p of"
+        f" {smallest_p(n, 'less'):.2g} at the least; the threshold is {threshold:.2g}; add queries, have"
+        " fewer such pins, or drop the rule"
     )
 
 
@@ -199,6 +205,7 @@ class _Sides:
     by_name: Mapping[str, Sequence[str]]
     notes: tuple[str, ...]
     threshold: float
+    gone: tuple[str, ...]
 
     def _members(self, stratum: str) -> list[str]:
         """Return the paired queries of a class, also those without a score: they have not left it."""
@@ -237,8 +244,20 @@ class _Sides:
 
     def _forged(self, measure: Measure, pin: Pin, pairs: Mapping[str, tuple[float, float]]) -> str:
         """Return why pinned scores do not follow from the pinned rankings, under the very same judgments."""
+        cut = [query_id for query_id in pairs if not self.evidence[query_id].holds(measure.k)]
+        if cut:
+            return (
+                f"pins and evidence disagree: {measure.name} is pinned, and the rankings of {listed(cut)} are"
+                f" not as long as it needs, or as `returned` says; {_TAKE_BACK}"
+            )
         if pin.judgments != short(self.goldset.digests.judgments):
             return ""
+        graded = dict.fromkeys(change[0] for change in judgment_changes(self.goldset, self.evidence, pairs))
+        if graded:
+            return (
+                f"pins and evidence disagree: the grades of {listed(graded)} are not those of the judgments,"
+                f" which are the same as when it was pinned; {_TAKE_BACK}"
+            )
         stored = {query_id: self.evidence[query_id].scores.get(measure.name) for query_id in pairs}
         wrong = [
             query_id
@@ -249,8 +268,8 @@ class _Sides:
             return ""
         return (
             f"pins and evidence disagree: the pinned {measure.name} of {listed(wrong)} does not follow from"
-            " the pinned ranking, though the judgments are the same; take pins/ back from version control, or"
-            " delete the pins and pin again if the measure itself changed"
+            f" the pinned ranking, though the judgments are the same; {_TAKE_BACK} if the measure itself"
+            " changed"
         )
 
     def description(self, cell: Cell, measure: Measure, queries: Sequence[str]) -> Verdict:
@@ -329,7 +348,7 @@ class _Sides:
                 *ruler_notes(
                     self.goldset, pin, self.paired, self._members(today.cell.stratum), today.cell.stratum
                 ),
-                *input_notes(self.goldset, pin, self.evidence),
+                *input_notes(self.goldset, pin, self.gone),
                 *self.notes,
                 *halves,
                 *([fell] if worse > tolerance and not counts else []),
@@ -344,7 +363,11 @@ class _Sides:
         both = {query_id: of_measure[query_id] for query_id in queries if query_id in of_measure}
         pairs = {q: (was, now) for q, (was, now) in both.items() if was == was and now == now}
         halves = [q for q, (was, now) in both.items() if (was == was) != (now == now)]
-        note = f"{len(halves)} queries have a score on one side only and stay out: {listed(halves)}"
+        verb = "has" if len(halves) == 1 else "have"
+        note = (
+            f"{counted(len(halves), 'query', 'queries')} {verb} a score on one side only, not compared:"
+            f" {listed(halves)}"
+        )
         return pairs, ((note,) if halves else ())
 
     def _counts(self, measure: Measure, queries: Sequence[str], rows: Sequence[int], column: int) -> Counts:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -19,7 +19,7 @@ from pytest_retrieval.measures.table import evaluate, mean_of
 from pytest_retrieval.model import ALL, GoldSet, Qrels, Reply, Run
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 __all__ = [
     "Evidence",
@@ -214,18 +214,18 @@ def short(digest: str) -> str:
     return digest[:12]
 
 
-def document_ids(catalog: pd.DataFrame | None) -> str:
+def document_ids(doc_ids: Set[str] | None) -> str:
     """Return a short digest of which documents a catalog lists, whatever they say."""
-    if catalog is None:
+    if doc_ids is None:
         return ""
-    return short(hashlib.sha256("\n".join(sorted(catalog.index)).encode()).hexdigest())
+    return short(hashlib.sha256("\n".join(sorted(doc_ids)).encode()).hexdigest())
 
 
 def kept_depth(measures: Iterable[Measure], depth: int) -> int:
     """Return how many documents of a ranking the evidence keeps."""
     cutoffs = [measure.k for measure in measures]
-    whole = [k for k in cutoffs if k is not None]
-    return depth if len(whole) < len(cutoffs) else max(whole, default=0) + EXTRA_DEPTH
+    deepest = max((k for k in cutoffs if k is not None), default=0)
+    return max(depth, deepest) if None in cutoffs else deepest + EXTRA_DEPTH
 
 
 def evidence_of(

@@ -209,8 +209,8 @@ def _pin(
     level = goldset.qrels.relevance_level
     catalog: dict[str, Any] = {
         "catalog": short(goldset.digests.catalog),
-        "document_ids": document_ids(goldset.catalog),
-        "documents": None if goldset.catalog is None else len(goldset.catalog),
+        "document_ids": document_ids(goldset.doc_ids),
+        "documents": None if goldset.doc_ids is None else len(goldset.doc_ids),
     }
     if before is None:
         return Pin(value=value, n=n, best=value, level=level, judgments=judgments, owner=owner, **catalog)

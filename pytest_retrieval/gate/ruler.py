@@ -13,7 +13,7 @@ from pytest_retrieval.errors import counted, listed
 from pytest_retrieval.gate.pin import Evidence, Pin, document_ids, grades_used, in_cell, short, text_digest
 from pytest_retrieval.model import GoldSet
 
-__all__ = ["Pairing", "counted", "input_notes", "judgment_changes", "pairing", "ruler_notes"]
+__all__ = ["Pairing", "counted", "input_notes", "judgment_changes", "pairing", "ruler_notes", "strays"]
 
 
 @final
@@ -122,22 +122,41 @@ def ruler_notes(
     return tuple(notes)
 
 
-def input_notes(goldset: GoldSet, pin: Pin, evidence: Mapping[str, Evidence]) -> tuple[str, ...]:
-    """Return what changed about the catalog since a cell was pinned."""
-    if not pin.catalog or pin.catalog == short(goldset.digests.catalog):
+def strays(goldset: GoldSet, evidence: Mapping[str, Evidence]) -> tuple[str, ...]:
+    """Return the documents of pinned rankings that the catalog does not list, sorted."""
+    known = goldset.doc_ids
+    if known is None:
         return ()
-    catalog = goldset.catalog
-    now = 0 if catalog is None else len(catalog)
-    if pin.document_ids and pin.document_ids == document_ids(catalog):
-        return (f"input changed: the catalog lists the same {now} documents, and the text of some changed",)
-    size = "" if pin.documents is None else f", {pin.documents} → {now} documents"
-    notes = [f"input changed: documents were added to the catalog or deleted from it{size}"]
-    known = set() if catalog is None else set(catalog.index)
-    gone = sorted({doc_id for line in evidence.values() for doc_id in line.ranking if doc_id not in known})
+    return tuple(sorted({doc for line in evidence.values() for doc in line.ranking if doc not in known}))
+
+
+def input_notes(goldset: GoldSet, pin: Pin, gone: Sequence[str]) -> tuple[str, ...]:
+    """Return what changed about the catalog since a cell was pinned.
+
+    Parameters
+    ----------
+    goldset
+        Today's.
+    pin
+        Of the cell.
+    gone
+        Documents of the pinned rankings that are not in the catalog (`strays`).
+    """
+    notes = []
+    if pin.catalog and pin.catalog != short(goldset.digests.catalog):
+        now = 0 if goldset.doc_ids is None else len(goldset.doc_ids)
+        if pin.document_ids and pin.document_ids == document_ids(goldset.doc_ids):
+            notes.append(
+                f"input changed: the catalog lists the same {counted(now, 'document', 'documents')}, and the"
+                " text of some changed"
+            )
+        else:
+            size = "" if pin.documents is None else f", {pin.documents} → {now} documents"
+            notes.append(f"input changed: documents were added to the catalog or deleted from it{size}")
     if gone:
         notes.append(
-            f"input changed: {counted(len(gone), 'document', 'documents')} of the pinned rankings deleted"
-            f" from the catalog, not relevant today: {listed(gone)}"
+            f"input changed: {counted(len(gone), 'document', 'documents')} of the pinned rankings not in the"
+            f" catalog, and not relevant today: {listed(gone)}"
         )
     return tuple(notes)
 

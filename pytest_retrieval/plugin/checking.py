@@ -15,6 +15,7 @@ from pytest_retrieval.gate.difference import QueryChange
 from pytest_retrieval.gate.judging import fault_of, infeasible, judge, must_fallen
 from pytest_retrieval.gate.pin import evidence_of, rule_threshold
 from pytest_retrieval.gate.repin import depth_fault
+from pytest_retrieval.gate.ruler import pairing
 from pytest_retrieval.gate.verdict import (
     DESCRIBED,
     ERROR,
@@ -28,7 +29,7 @@ from pytest_retrieval.gate.verdict import (
 )
 from pytest_retrieval.model import ALL, Run
 from pytest_retrieval.plugin.against import accepted
-from pytest_retrieval.plugin.items import GateItem, kinds_of
+from pytest_retrieval.plugin.items import GateItem, kinds_of, skip
 from pytest_retrieval.plugin.recordings import Recorded
 from pytest_retrieval.plugin.running import as_run
 from pytest_retrieval.plugin.settings import PIN_ALL, PIN_NEW, PIN_RAISE
@@ -190,12 +191,14 @@ class Gate:
             raise RetrieverError(f"{subject}: {fault}")
         return run
 
-    def _unavailable(self, cell: Cell | None, reason: str) -> NoReturn:
+    def _unavailable(self, cell: Cell, reason: str) -> NoReturn:
         __tracebackhide__ = True
-        text = f"{self._item.goldset}: {cell.subject if cell else ''} is unavailable: {reason}"
+        name = self._item.goldset
+        self._node.stash[PAYLOAD] = _payload(name, notes=[_unjudged(name, cell.subject, reason)])
+        text = f"{name}: {cell.subject} is unavailable: {reason}"
         if self._session.settings.fail_unavailable:
             self._fail(f"{text} (retrieval_unavailable = error)", cause=reason)
-        pytest.skip(text)
+        skip(text)
 
     def _pin(self, verdict: Verdict) -> bool:
         """Return whether this session pins the cell, so that its test passes."""
@@ -305,6 +308,7 @@ class Gate:
         unpinned = [cell for cell in cells if cell not in pins.cells]
         rows: list[dict[str, Any]] = []
         problems: list[str] = []
+        unavailable: dict[str, str] = {}
         if unpinned and not session.settings.pin:
             problems.append(
                 f"{len(unpinned)} of {len(cells)} cells have no pin yet: {listed(unpinned, 5)}\n"
@@ -313,9 +317,8 @@ class Gate:
         for subject in sorted({cell.subject for cell in cells}):
             try:
                 verdicts = self._judged(subject)
-            except Unavailable as unavailable:
-                if session.settings.fail_unavailable:
-                    problems.append(f"{subject} is unavailable: {unavailable.reason}")
+            except Unavailable as reason:
+                unavailable[subject] = reason.reason
                 continue
             except RetrievalError as error:
                 problems.append(
@@ -323,15 +326,24 @@ class Gate:
                 )
                 continue
             problems += self._must(goldset, subject)
-            problems += self._removed(goldset, subject)
+            problems += self._one_sided(goldset, subject)
             problems += self._branch(goldset, subject)
             rows += [
                 row_of(name, verdict).plain() for cell, verdict in verdicts.items() if cell not in declared
             ]
-        self._node.stash[PAYLOAD] = {"rows": rows, "goldset": name, "cell": None, "pinned": False}
-        self._node.stash[PAYLOAD]["notes"] = [*session.goldsets.notes(name), *self._branch_notes]
+        unjudged = [_unjudged(name, subject, reason) for subject, reason in unavailable.items()]
+        notes = [*session.goldsets.notes(name), *self._branch_notes, *unjudged]
+        self._node.stash[PAYLOAD] = _payload(name, rows, notes)
+        if session.settings.fail_unavailable:
+            problems += (
+                f"{subject} is unavailable: {reason} (retrieval_unavailable = error)"
+                for subject, reason in unavailable.items()
+            )
         if problems:
             self._fail(f"{name}: " + "\n\n".join(problems))
+        if len(unavailable) == len({cell.subject for cell in cells}):
+            each = "; ".join(f"{subject} is unavailable: {reason}" for subject, reason in unavailable.items())
+            skip(f"{name}: nothing was judged: {each}")
 
     def _must(self, goldset: GoldSet, subject: str) -> list[str]:
         """Return a paragraph on must-queries that fell or were never pinned."""
@@ -395,19 +407,28 @@ class Gate:
             return []
         return ["\n".join([text, *lines, "if a reviewer agrees:  add --retrieval-accept-lowered"])]
 
-    def _removed(self, goldset: GoldSet, subject: str) -> list[str]:
-        """Return a paragraph on pinned queries that the gate no longer sees."""
+    def _one_sided(self, goldset: GoldSet, subject: str) -> list[str]:
+        """Return paragraphs on pinned queries that are compared no longer: removed ones and reworded ones."""
         if self._session.settings.pin:
             return []
         pinned = self._session.goldsets.pins(goldset.name).evidence.get(subject, {})
-        removed = sorted(pinned.keys() - set(goldset.gated_queries))
-        if not removed:
-            return []
-        return [
-            f"{counted(len(removed), 'pinned query', 'pinned queries')} of {subject}"
-            f" {'is' if len(removed) == 1 else 'are'} gated no longer: {listed(removed)}\n"
-            "if they are meant to go:  pytest --retrieval-pin=new  (then review and commit the pins)"
-        ]
+        meeting = pairing(goldset, pinned)
+        removed, reworded = meeting.removed, meeting.reworded
+        problems = []
+        if removed:
+            problems.append(
+                f"{counted(len(removed), 'pinned query', 'pinned queries')} of {subject}"
+                f" {'is' if len(removed) == 1 else 'are'} gated no longer: {listed(removed)}\n"
+                "if they are meant to go:  pytest --retrieval-pin=new  (then review and commit the pins)"
+            )
+        if reworded:
+            problems.append(
+                f"{counted(len(reworded), 'query', 'queries')} of {subject}"
+                f" {'has' if len(reworded) == 1 else 'have'} another text than was pinned, so nothing holds"
+                f" what was found for it: {listed(reworded)}\n"
+                "to pin the new text:  pytest --retrieval-pin=new  (then review and commit the pins)"
+            )
+        return problems
 
     def _fail(self, text: str, cause: str = "") -> NoReturn:
         """Fail the test; a cause that another test told already is only named."""
@@ -417,6 +438,15 @@ class Gate:
             if told != cause:
                 text = f"{self._item.goldset}: {self._item.cell or ''} {told}"
         pytest.fail(text, pytrace=False)
+
+
+def _payload(goldset: str, rows: Sequence[dict[str, Any]] = (), notes: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what an item that pins nothing tells the controller."""
+    return {"rows": list(rows), "goldset": goldset, "cell": None, "pinned": False, "notes": list(notes)}
+
+
+def _unjudged(goldset: str, subject: str, reason: str) -> str:
+    return f"{goldset}: {subject} is unavailable, so none of its cells was judged: {reason}"
 
 
 def _rose(verdict: Verdict, change: QueryChange) -> bool:

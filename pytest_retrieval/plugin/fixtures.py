@@ -62,13 +62,13 @@ def catalog(goldset: GoldSet) -> pd.DataFrame:
     """The gold set's documents, a DataFrame indexed by doc_id."""
     if goldset.catalog is None:
         pytest.fail(f"gold set {goldset.name!r} has no catalog file", pytrace=False)
-    return goldset.catalog
+    return goldset.catalog.copy()  # a project may change it; the gate keeps its own
 
 
 @pytest.fixture(scope="session")
 def queries(goldset: GoldSet) -> pd.DataFrame:
     """The gold set's queries, a DataFrame indexed by query_id."""
-    return goldset.queries
+    return goldset.queries.copy()
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NoReturn, final
 
 import pytest
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_retrieval.measures.rank import MeasureKind
     from pytest_retrieval.plugin.goldsets import GoldSets
 
-__all__ = ["Choice", "GateItem", "choose", "kinds_of"]
+__all__ = ["Choice", "GateItem", "choose", "kinds_of", "skip"]
 
 
 @final
@@ -121,3 +121,8 @@ def _marker_problem(mark: pytest.Mark) -> str:
 def kinds_of(node: pytest.Item) -> list[MeasureKind]:
     """Return the project's own measures that hold for a test."""
     return [kind for kinds in node.ihook.pytest_retrieval_measures() for kind in kinds or ()]
+
+
+def skip(text: str) -> NoReturn:
+    """Skip the test that runs; the report names the place of that test, and not a line of ours."""
+    raise pytest.skip.Exception(text, _use_item_location=True)

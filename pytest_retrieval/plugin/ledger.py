@@ -70,6 +70,8 @@ class Ledger:
             return
         told = (p for p in self._payloads.values() if "evidence" in p or p.get("gone"))
         names = dict.fromkeys(payload["goldset"] for payload in told)
+        if not names:
+            self.lines.append("nothing pinned: none of the selected cells could be judged")
         for name in names:
             try:
                 self._pin_one(goldsets, name, kinds, reason)

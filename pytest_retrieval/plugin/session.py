@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +18,7 @@ from pytest_retrieval.plugin import fixtures, markers, vanishing
 from pytest_retrieval.plugin.against import Against
 from pytest_retrieval.plugin.collecting import Collecting
 from pytest_retrieval.plugin.goldsets import GoldSets
-from pytest_retrieval.plugin.items import Choice, GateItem, choose
+from pytest_retrieval.plugin.items import Choice, GateItem, choose, skip
 from pytest_retrieval.plugin.ledger import Ledger
 from pytest_retrieval.plugin.planning import Planning
 from pytest_retrieval.plugin.recordings import Recordings
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pytest_retrieval.model import Run
 
 _Value = TypeVar("_Value")
+_HEADLINE = re.compile(r": \d+ problems?$")  # of a FileError, whose first line says nothing by itself
 
 
 def start(config: pytest.Config, folders: Sequence[Path], recordings: Sequence[Path] = ()) -> None:
@@ -214,7 +216,11 @@ class Session:
         first = self._told[cause]
         if first == nodeid:
             return cause
-        return f"failed for the same cause as {first}: {cause.splitlines()[0]}"
+        lines = cause.splitlines()
+        short = (
+            f"{lines[0]}: {lines[1].strip()}" if len(lines) > 1 and _HEADLINE.search(lines[0]) else lines[0]
+        )
+        return f"failed for the same cause as {first}: {short}"
 
     def is_fresh(self, key: tuple[str, ...]) -> bool:
         """Return whether the evidence of a query has not left this process yet; it does so once."""
@@ -300,7 +306,7 @@ class Session:
         except Unavailable as unavailable:
             if self.settings.fail_unavailable:
                 raise
-            pytest.skip(f"unavailable: {unavailable.reason}")
+            skip(f"unavailable: {unavailable.reason}")
         gate = pyfuncitem.stash.get(GATE, None)
         if gate is not None and not gate.checked:
             pytest.fail(

@@ -152,10 +152,10 @@ def test_the_threshold_of_statistical_pins_counts_every_one_of_them(pin, make):
 
 
 def test_the_digest_of_a_catalogs_ids_knows_no_order_and_no_text(make):
-    assert document_ids(make(documents="abcdexyz").catalog) == document_ids(
-        make(documents="zyxedcba").catalog
+    assert document_ids(make(documents="abcdexyz").doc_ids) == document_ids(
+        make(documents="zyxedcba").doc_ids
     )
-    assert document_ids(make(documents="abcdexyzq").catalog) != document_ids(make().catalog)
+    assert document_ids(make(documents="abcdexyzq").doc_ids) != document_ids(make().doc_ids)
     assert document_ids(None) == ""
 
 

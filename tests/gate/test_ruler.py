@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_retrieval.gate.cells import Cell
-from pytest_retrieval.gate.ruler import counted, input_notes, judgment_changes, pairing, ruler_notes
+from pytest_retrieval.gate.ruler import counted, input_notes, judgment_changes, pairing, ruler_notes, strays
 
 from .conftest import GOLD, QUERIES, run
 
@@ -27,7 +27,8 @@ def test_nothing_changed(make, pin):
     assert found.notes == ()
     assert judgment_changes(goldset, lines, found.paired) == []
     assert ruler_notes(goldset, pins.cells[WORDS], lines, ["w1", "w2"], "words") == ()
-    assert input_notes(goldset, pins.cells[WORDS], lines) == ()
+    assert strays(goldset, lines) == ()
+    assert input_notes(goldset, pins.cells[WORDS], ()) == ()
 
 
 def test_queries_of_one_side_are_named(make, pin):
@@ -96,9 +97,8 @@ def catalog_notes(make, pin, listed, **changed):
     """Return the notes on today's catalog, for a pin that was made over another."""
     pins = pin(make())
     gold = {"i1": {"a": 2}, "i2": {"b": 2}, "w1": {"c": 2}, "w2": {"e": 2}}
-    return input_notes(
-        make(documents=listed, gold=gold), replace(pins.cells[WORDS], **changed), pins.evidence["bm25"]
-    )
+    today = make(documents=listed, gold=gold)
+    return input_notes(today, replace(pins.cells[WORDS], **changed), strays(today, pins.evidence["bm25"]))
 
 
 def test_documents_that_were_added_or_deleted(make, pin):
@@ -106,7 +106,7 @@ def test_documents_that_were_added_or_deleted(make, pin):
         "input changed: documents were added to the catalog or deleted from it, 8 → 9 documents",
     )
     assert catalog_notes(make, pin, "abcdexz")[1] == (
-        "input changed: 1 document of the pinned rankings deleted from the catalog, not relevant today: y"
+        "input changed: 1 document of the pinned rankings not in the catalog, and not relevant today: y"
     )
 
 
@@ -118,19 +118,32 @@ def test_an_older_pin_does_not_know_how_many_documents_there_were(make, pin):
 def test_the_same_documents_with_another_text(make, pin):
     pins = pin(make())
     goldset = make()
-    (note,) = input_notes(goldset, replace(pins.cells[WORDS], catalog="0" * 12), pins.evidence["bm25"])
+    (note,) = input_notes(goldset, replace(pins.cells[WORDS], catalog="0" * 12), ())
     assert note == "input changed: the catalog lists the same 8 documents, and the text of some changed"
 
 
 def test_a_pin_of_a_gold_set_without_catalog_says_nothing_of_it(make, pin):
     pins = pin(make())
-    assert input_notes(make(), replace(pins.cells[WORDS], catalog=""), pins.evidence["bm25"]) == ()
+    assert input_notes(make(), replace(pins.cells[WORDS], catalog=""), ()) == ()
 
 
 def test_a_catalog_that_is_gone(make, pin):
     pins = pin(make())
-    notes = input_notes(make(documents=None), pins.cells[WORDS], pins.evidence["bm25"])
+    assert strays(make(documents=None), pins.evidence["bm25"]) == ()
+    notes = input_notes(make(documents=None), pins.cells[WORDS], ())
     assert notes == () or "8 → 0 documents" in notes[0]
+
+
+def test_a_pinned_document_that_no_catalog_ever_listed_is_named(make, pin):
+    """An edit of the evidence does not change the catalog's digest."""
+    pins = pin(make())
+    lines = {**pins.evidence["bm25"]}
+    lines["w2"] = replace(lines["w2"], ranking=(*lines["w2"].ranking, "made-up"))
+    notes = input_notes(make(), pins.cells[WORDS], strays(make(), lines))
+    (note,) = notes
+    assert note.endswith(
+        "1 document of the pinned rankings not in the catalog, and not relevant today: made-up"
+    )
 
 
 @pytest.mark.parametrize("stratum, members", [("all", ["i1", "i2", "w1", "w2"]), ("slice:colour", ["w1"])])

@@ -36,7 +36,7 @@ FAULTS = {
     "duplicates": ("return ['a', 'b', 'a']", "query 'i1': id 'a' at ranks 1 and 3"),
     "not in the catalog": (
         "return ['a', 'nowhere-1']",
-        "1 returned ids are not in the catalog of 9 documents: query 'i1' returned 'nowhere-1'",
+        "1 returned id is not in the catalog of 9 documents: query 'i1' returned 'nowhere-1'",
     ),
     "None": ("return None", "bm25, query 'i1' ('HX-1') returned None; allowed are ids"),
     "a string": ("return 'a'", "bm25, query 'i1' ('HX-1') returned 'a'; allowed are ids"),
@@ -220,6 +220,18 @@ def no_number(folder):
     edit(folder / "pins.toml", "value = 0.5\n", 'value = "0.5"\n')
 
 
+def best_edited(folder):
+    edit(folder / "pins.toml", "best = 0.5\n", "best = 7.0\n")
+
+
+def grade_edited(folder):
+    edit(folder / "pins/bm25.jsonl", '"grades":{"f":2}', '"grades":{"f":1}')
+
+
+def returned_edited(folder):
+    edit(folder / "pins/bm25.jsonl", '["x","f"],"returned":2', '["x","f"],"returned":1')
+
+
 def unknown_key(folder):
     edit(folder / "pins.toml", "value = 0.5\n", "value = 0.5\ntolerence = 0.1\n")
 
@@ -234,9 +246,17 @@ def unknown_key(folder):
         (evidence_missing, "*store/pins/bm25.jsonl: *disagree*pins 'bm25', and this file is missing*"),
         (line_twice, "*store/pins/bm25.jsonl:6: query 'w3' has evidence twice (a merge?)*"),
         (conflict_in_evidence, "*store/pins/bm25.jsonl:1: a mark of a merge conflict*"),
-        (no_json, "*store/pins/bm25.jsonl:3: no line of evidence *"),
-        (no_number, "*store/pins.toml: [[]bm25.words.\"recall@2\"[]]: value is '0.5'; a number is needed*"),
-        (unknown_key, "*store/pins.toml: *key 'tolerence' is not known; known are *tolerance*"),
+        (no_json, "*store/pins/bm25.jsonl:3: no line of evidence: no JSON (Expecting value, column *"),
+        (
+            no_number,
+            "*store/pins.toml:*: [[]bm25.words.\"recall@2\"[]]: value is '0.5'; allowed is a number*",
+        ),
+        (unknown_key, "*store/pins.toml:*: *key 'tolerence' is not known; known are *tolerance*"),
+        (best_edited, "*store/pins.toml:*: best is 7.0, and recall@2 lies between 0 and 1; only tolerance *"),
+        (
+            returned_edited,
+            "*pins and evidence disagree: query 'w3': the ranking has 2 documents and returned *",
+        ),
     ],
     ids=lambda value: value.__name__.replace("_", " ") if callable(value) else "",
 )
@@ -248,6 +268,36 @@ def test_pins_that_disagree_with_their_evidence(pinned, change, message):
     result.stdout.fnmatch_lines([message])
     text = result.stdout.str()
     assert text.count("failed for the same cause as test_search.py::test_pinned[store]") >= 3
+
+
+def test_grades_of_the_evidence_that_nobody_ever_gave(pinned):
+    grade_edited(pinned.goldset)
+    result = pinned.run()
+    result.assert_outcomes(failed=2, passed=2)
+    result.stdout.fnmatch_lines(
+        ["*pins and evidence disagree: the grades of w3 are not those of the judgments, which are the same *"]
+    )
+
+
+def test_a_catalog_that_a_fixture_changes_is_still_the_one_that_was_read(pinned):
+    """Were the two one object, ids that no catalog lists would pass as known."""
+    pinned.write(
+        "conftest.py",
+        (pinned.path / "conftest.py")
+        .read_text()
+        .replace(
+            '    return {"bm25": search}',
+            '    catalog.drop(index="a", inplace=True)\n    catalog.loc["stranger"] = "more"\n'
+            '    return {"bm25": search}',
+        ),
+    )
+    pinned.run().assert_outcomes(passed=4)
+    pinned.rank(i1=["a", "stranger"])
+    result = pinned.run()
+    result.assert_outcomes(failed=4)
+    result.stdout.fnmatch_lines(
+        ["*1 returned id is not in the catalog of 9 documents: *returned 'stranger'*"]
+    )
 
 
 def test_no_subject_is_declared(project):
@@ -360,7 +410,7 @@ def test_a_pinned_cell_without_pairs_is_an_error(pinned):
     )
     pinned.rank(**{f"{q} anew": ["a", "c"] for q in GOLD})
     result = pinned.run()
-    result.assert_outcomes(failed=3, passed=1)
+    result.assert_outcomes(failed=4)
     result.stdout.fnmatch_lines(["*pinned, but no query has a score on both sides*"])
 
 
