@@ -29,7 +29,7 @@ from pytest_retrieval.gate.verdict import (
 )
 from pytest_retrieval.model import ALL, Run
 from pytest_retrieval.plugin.against import accepted
-from pytest_retrieval.plugin.items import GateItem, kinds_of, skip
+from pytest_retrieval.plugin.items import GateItem, fail, kinds_of, skip
 from pytest_retrieval.plugin.recordings import Recorded
 from pytest_retrieval.plugin.running import as_run
 from pytest_retrieval.plugin.settings import PIN_ALL, PIN_NEW, PIN_RAISE
@@ -437,7 +437,7 @@ class Gate:
             told = self._session.told(cause, self._node.nodeid)
             if told != cause:
                 text = f"{self._item.goldset}: {self._item.cell or ''} {told}"
-        pytest.fail(text, pytrace=False)
+        fail(text)
 
 
 def _payload(goldset: str, rows: Sequence[dict[str, Any]] = (), notes: Sequence[str] = ()) -> dict[str, Any]:

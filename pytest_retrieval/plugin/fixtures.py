@@ -9,6 +9,7 @@ import pytest
 
 from pytest_retrieval.errors import RetrievalError
 from pytest_retrieval.plugin.checking import Gate
+from pytest_retrieval.plugin.items import fail
 from pytest_retrieval.plugin.recordings import Recordings
 from pytest_retrieval.plugin.running import Runs
 from pytest_retrieval.plugin.state import GATE, SESSION
@@ -49,19 +50,18 @@ def goldset(request: pytest.FixtureRequest) -> GoldSet:
     if choice.problem and choice.skips:
         pytest.skip(choice.problem)
     if choice.problem:
-        pytest.fail(choice.problem, pytrace=False)
+        fail(choice.problem)
     try:
         return request.config.stash[SESSION].goldsets.get(choice.names[0])
     except RetrievalError as error:
-        fault = str(error)
-    pytest.fail(fault, pytrace=False)  # outside of the handler, or pytest tells it twice
+        fail(str(error))
 
 
 @pytest.fixture(scope="session")
 def catalog(goldset: GoldSet) -> pd.DataFrame:
     """The gold set's documents, a DataFrame indexed by doc_id."""
     if goldset.catalog is None:
-        pytest.fail(f"gold set {goldset.name!r} has no catalog file", pytrace=False)
+        fail(f"gold set {goldset.name!r} has no catalog file")
     return goldset.catalog.copy()  # a project may change it; the gate keeps its own
 
 
@@ -80,7 +80,7 @@ def qrels(goldset: GoldSet) -> Qrels:
 @pytest.fixture(scope="session")
 def retrievers() -> Mapping[str, object]:
     """What is under test, name → retriever. A project defines it in its conftest.py."""
-    pytest.fail(NO_RETRIEVERS, pytrace=False)
+    fail(NO_RETRIEVERS)
 
 
 @pytest.fixture(scope="session")

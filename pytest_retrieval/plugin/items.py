@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_retrieval.measures.rank import MeasureKind
     from pytest_retrieval.plugin.goldsets import GoldSets
 
-__all__ = ["Choice", "GateItem", "choose", "kinds_of", "skip"]
+__all__ = ["Choice", "GateItem", "choose", "fail", "kinds_of", "skip"]
 
 
 @final
@@ -121,6 +121,12 @@ def _marker_problem(mark: pytest.Mark) -> str:
 def kinds_of(node: pytest.Item) -> list[MeasureKind]:
     """Return the project's own measures that hold for a test."""
     return [kind for kinds in node.ihook.pytest_retrieval_measures() for kind in kinds or ()]
+
+
+def fail(text: str) -> NoReturn:
+    """Fail the test that runs with a text that says everything: no traceback, and no exception before it."""
+    __tracebackhide__ = True
+    raise pytest.fail.Exception(text, pytrace=False) from None
 
 
 def skip(text: str) -> NoReturn:

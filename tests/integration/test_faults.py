@@ -268,6 +268,8 @@ def test_pins_that_disagree_with_their_evidence(pinned, change, message):
     result.stdout.fnmatch_lines([message])
     text = result.stdout.str()
     assert text.count("failed for the same cause as test_search.py::test_pinned[store]") >= 3
+    assert "During handling" not in text
+    assert not [line for line in text.splitlines() if "same cause" in line and line.endswith("1 problem")]
 
 
 def test_grades_of_the_evidence_that_nobody_ever_gave(pinned):

@@ -367,7 +367,9 @@ def test_a_measure_that_is_gone_can_be_pinned_away(project):
 def test_a_ranking_that_does_not_give_its_scores_is_told(pinned):
     """Emptied by hand, a pinned ranking would make any search look improved."""
     path = pinned.goldset / "pins" / "bm25.jsonl"
-    path.write_text(path.read_text().replace('"ranking":["a","b","c"]', '"ranking":[]'))
+    path.write_text(
+        path.read_text().replace('"ranking":["a","b","c"],"returned":3', '"ranking":[],"returned":0')
+    )
     pinned.rank(i1=["x"])
     result = pinned.run("-k", "identifier")
     result.assert_outcomes(failed=1, deselected=3)
