@@ -425,7 +425,7 @@ class Gate:
             problems.append(
                 f"{counted(len(reworded), 'query', 'queries')} of {subject}"
                 f" {'has' if len(reworded) == 1 else 'have'} another text than was pinned, so nothing holds"
-                f" what was found for it: {listed(reworded)}\n"
+                f" what was found for {'it' if len(reworded) == 1 else 'them'}: {listed(reworded)}\n"
                 "to pin the new text:  pytest --retrieval-pin=new  (then review and commit the pins)"
             )
         return problems

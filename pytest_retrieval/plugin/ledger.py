@@ -56,17 +56,23 @@ class Ledger:
         )
         return [*table(list(rows.values())), *notes, *self.lines]
 
-    def pin(self, goldsets: GoldSets, kinds: Sequence[MeasureKind], reason: str) -> None:
-        """Write the pins of every gold set that reported, if every selected item did."""
+    def pin(self, goldsets: GoldSets, kinds: Sequence[MeasureKind], reason: str, *, failed: bool) -> None:
+        """Write the pins of every gold set that reported, if every selected item did.
+
+        Where a test `failed`, an item that did not report has its reason there already.
+        """
         if self.is_empty:
             self.lines.append("nothing pinned: no gate test was selected")
             return
         if len(self._payloads) < self._selected:
-            self._not_written(
+            text = (
                 f"pins not written: {len(self._payloads)} of"
-                f" {counted(self._selected, 'selected gate item', 'selected gate items')} reported",
-                "",
+                f" {counted(self._selected, 'selected gate item', 'selected gate items')} reported"
             )
+            if failed:
+                self.lines.append(text)
+            else:
+                self._not_written(text, "")
             return
         told = (p for p in self._payloads.values() if "evidence" in p or p.get("gone"))
         names = dict.fromkeys(payload["goldset"] for payload in told)

@@ -348,7 +348,8 @@ class Session:
             self._ledger.lines.append("pins not written: the session did not come to its end")
             return
         kinds = [kind for kinds in self.config.hook.pytest_retrieval_measures() for kind in kinds or ()]
-        self._ledger.pin(self.goldsets, kinds, self.settings.reason)
+        failed = exitstatus != pytest.ExitCode.OK
+        self._ledger.pin(self.goldsets, kinds, self.settings.reason, failed=failed)
         for nodeid, text in self._ledger.unwritten:
             file, _, name = nodeid.partition("::")
             report = pytest.TestReport(nodeid, (file, None, name), {}, "failed", text, "call")
