@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar, final
 from pytest_retrieval.errors import InputError, RetrievalError, SettingsError, listed
 from pytest_retrieval.files.goldset import load_goldset
 from pytest_retrieval.files.pins import load_pins, read_pins_toml
-from pytest_retrieval.files.settings import read_settings
+from pytest_retrieval.files.settings import FILE_NAMING, read_settings
 from pytest_retrieval.gate.cells import Cell, declared, measures_of
 from pytest_retrieval.gate.pin import Pins
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["GoldSets"]
 
 _Value = TypeVar("_Value")
-
-_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @final
@@ -81,7 +78,7 @@ class GoldSets:
         """
         if self.pins_root is None:
             return self.folders[name]
-        if not _SAFE.fullmatch(name):
+        if not FILE_NAMING.fullmatch(name):
             raise SettingsError(
                 f"retrieval_pins: gold set {name!r} cannot name a folder below {self.pins_root}; letters,"
                 " digits, '.', '-' and '_' are allowed"

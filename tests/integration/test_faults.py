@@ -413,7 +413,9 @@ def test_a_pinned_cell_without_pairs_is_an_error(pinned):
     pinned.rank(**{f"{q} anew": ["a", "c"] for q in GOLD})
     result = pinned.run()
     result.assert_outcomes(failed=4)
-    result.stdout.fnmatch_lines(["*pinned, but no query has a score on both sides*"])
+    result.stdout.fnmatch_lines(
+        ["*pinned, but none of its queries was pinned as it is today, so nothing can be compared"]
+    )
 
 
 def test_a_stratum_that_is_gone_has_vanished(pinned):

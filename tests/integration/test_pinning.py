@@ -314,19 +314,6 @@ def test_pins_that_cannot_be_written_fail_the_session_under_xdist(project):
     result.stdout.fnmatch_lines(["*store: pins not written: goldsets/store/pins: File exists"])
 
 
-def test_a_gate_item_that_never_reported_fails_the_session(project):
-    project.write(
-        "conftest.py",
-        (project.path / "conftest.py").read_text()
-        + "\n@pytest.fixture(autouse=True)\ndef only_some(request):\n"
-        "    if request.node.name.endswith('words]'):\n        pytest.skip('not today')\n",
-    )
-    result = project.pin()
-    assert result.ret == 1
-    result.assert_outcomes(passed=3, skipped=1, failed=1)
-    result.stdout.fnmatch_lines(["*pins not written: 3 of 4 selected gate items reported"])
-
-
 def test_pinning_without_a_gate_test_says_that_nothing_was_pinned(project):
     project.write("test_search.py", "def test_else(): pass\n")
     project.pin().stdout.fnmatch_lines(["nothing pinned: no gate test was selected"])
