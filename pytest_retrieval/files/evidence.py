@@ -16,7 +16,7 @@ __all__ = ["is_conflict", "is_number", "is_whole", "read_evidence", "text_of_evi
 
 _CONFLICT = re.compile(r"^(<<<<<<<|=======|>>>>>>>)")
 _REQUIRED = ("query_id", "stratum", "query", "ranking", "returned", "grades", "scores")
-_OPTIONAL = ("ranks", "slices")
+_OPTIONAL = ("ranks", "slices", "replies")
 
 
 def read_evidence(path: Path, problems: list[Problem]) -> dict[str, Evidence]:
@@ -122,6 +122,8 @@ def _evidence(value: object) -> Evidence:
 
 def _contradiction(line: Evidence) -> str:
     """Return what in a line cannot be true at once, or an empty string."""
+    if line.replies:
+        return ""  # of a recording, whose scores come from the replies
     kept = len(line.ranking)
     twice = sorted({doc_id for doc_id in line.ranking if line.ranking.count(doc_id) > 1})
     if twice:
@@ -158,6 +160,18 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
+def _is_reply(value: object) -> bool:
+    if not isinstance(value, dict) or not {"shown", "cited"} <= value.keys():
+        return False
+    checks: dict[str, Callable[[object], bool]] = {
+        "shown": _every(_is_id),
+        "cited": _every(_is_id),
+        "numbers": _every(is_number, mapping=True),
+        "picks": lambda picks: isinstance(picks, bool),
+    }
+    return all(key in checks and checks[key](found) for key, found in value.items())
+
+
 def _is_score(value: object) -> bool:
     return value is None or is_number(value)
 
@@ -180,4 +194,5 @@ _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "scores": (_every(_is_score, mapping=True), "measure → number or null"),
     "ranks": (_every(_is_rank, mapping=True), "document id → rank"),
     "slices": (_every(_is_id), "a list of names"),
+    "replies": (_every(_is_reply), "a list of replies with shown and cited documents"),
 }

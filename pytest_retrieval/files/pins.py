@@ -23,6 +23,7 @@ from pytest_retrieval.files.writing import replace_files
 from pytest_retrieval.gate.cells import Cell
 from pytest_retrieval.gate.pin import ESTABLISHED, Evidence, Pin, Pins, disagreements
 from pytest_retrieval.measures.notation import parse
+from pytest_retrieval.measures.rank import KINDS
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -262,7 +263,7 @@ def _beyond(cell: Cell, table: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = [
         (key, f"{key} is {table[key]!r}, and {measure.name} lies between 0 and 1")
         for key in ("value", "best")
-        if not 0 <= table[key] <= 1
+        if measure.kind.name in KINDS and not 0 <= table[key] <= 1  # what a recording counts has no end
     ]
     value, best = table["value"], table["best"]
     if not found and (best < value if measure.higher_is_better else best > value):

@@ -244,7 +244,8 @@ class _Sides:
 
     def _forged(self, measure: Measure, pin: Pin, pairs: Mapping[str, tuple[float, float]]) -> str:
         """Return why pinned scores do not follow from the pinned rankings, under the very same judgments."""
-        cut = [query_id for query_id in pairs if not self.evidence[query_id].holds(measure.k)]
+        lines = {query_id: self.evidence[query_id] for query_id in pairs}
+        cut = [query_id for query_id, line in lines.items() if not (line.replies or line.holds(measure.k))]
         if cut:
             return (
                 f"pins and evidence disagree: {measure.name} is pinned, and the rankings of {listed(cut)} are"

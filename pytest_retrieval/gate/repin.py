@@ -179,7 +179,7 @@ def refreshments(before: Pins, after: Pins) -> list[str]:
 
 
 def _ranking(line: Evidence) -> tuple[object, ...]:
-    return (line.query, line.ranking, line.returned, dict(line.ranks))
+    return (line.query, line.ranking, line.returned, dict(line.ranks), line.replies)
 
 
 def _classes(line: Evidence) -> tuple[object, ...]:

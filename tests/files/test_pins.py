@@ -12,6 +12,7 @@ from pytest_retrieval.errors import PinError, SettingsError
 from pytest_retrieval.files.pins import load_pins, read_pins_toml, save_pins
 from pytest_retrieval.gate.cells import Cell
 from pytest_retrieval.gate.pin import Evidence, Pin, Pins
+from pytest_retrieval.model import Reply
 
 CELL = Cell("bm25", "recall@5", "exact identifier")
 OWNER = "test.py::test"
@@ -53,6 +54,27 @@ def test_what_is_saved_is_loaded(tmp_path, changed):
     assert {q: e.plain() for q, e in found.evidence["bm25"].items()} == {
         q: e.plain() for q, e in pins().evidence["bm25"].items()
     }
+
+
+def test_replies_of_a_recording_are_kept(tmp_path):
+    replies = (Reply(("d-1",), ("d-1", "d-1", "d-7"), {"calls": 12.0}, picks=True), Reply((), ()))
+    lines = {"q1": line("q1", 12.0, replies=replies, scores={"calls": 12.0})}
+    cell = Cell("agent", "calls", "exact identifier")
+    save_pins(tmp_path, Pins({cell: Pin(value=12.0, n=1, best=11.0, owner=OWNER)}, {"agent": lines}))
+    assert load_pins(tmp_path).evidence["agent"] == lines
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [{"shown": []}, {"shown": "a", "cited": []}, {"shown": [], "cited": [], "numbers": {"calls": "x"}}, 5],
+)
+def test_replies_that_are_none(tmp_path, reply):
+    save_pins(
+        tmp_path, Pins({CELL: Pin(value=1.0, n=1, best=1.0, owner=OWNER)}, {"bm25": {"q1": line("q1")}})
+    )
+    (tmp_path / "pins/bm25.jsonl").write_text(saved_line(replies=[reply]) + "\n")
+    with pytest.raises(PinError, match=r"bm25.jsonl:1: no line of evidence: replies is"):
+        load_pins(tmp_path)
 
 
 def test_a_folder_without_pins(tmp_path):
