@@ -97,7 +97,7 @@ def test_three_branches_are_pinned_raised_traded_merged_and_reverted(repository)
     better = repository.run()
     better.assert_outcomes(passed=3)
     better.stdout.fnmatch_lines(["words *0.500 → 0.833 improved*"])
-    repository.pin("raise").stdout.fnmatch_lines(["store: pinned 1 cells; *", "*words: 0.500 → 0.833 *"])
+    repository.pin("raise").stdout.fnmatch_lines(["store: pinned 1 cell; *", "*words: 0.500 → 0.833 *"])
     repository.commit("Find oak tables")
     repository.against("main").assert_outcomes(passed=3)
 
