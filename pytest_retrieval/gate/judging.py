@@ -21,11 +21,12 @@ from pytest_retrieval.gate.pin import (
     short,
 )
 from pytest_retrieval.gate.ruler import input_notes, judgment_changes, pairing, ruler_notes, strays
-from pytest_retrieval.gate.undecided import flip_of, mean_judged
+from pytest_retrieval.gate.undecided import flip_of, mean_judged, reddening_of
 from pytest_retrieval.gate.verdict import (
     DECIMALS,
     DESCRIBED,
     ERROR,
+    PASSING,
     REGRESSED,
     UNDECIDED,
     UNPINNED,
@@ -327,6 +328,8 @@ class _Sides:
             flip = flip_of(self.goldset, measure, self.evidence, self.run, pairs, tolerance)
         if why or (flip is not None and flip.undecides):
             status = UNDECIDED
+        if status in PASSING and not statistical:
+            flip = reddening_of(self.goldset, measure, self.evidence, self.run, pairs, tolerance)
         return replace(
             today,
             status=status,

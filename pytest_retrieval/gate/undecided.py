@@ -1,7 +1,7 @@
-"""Undecided: a red that something nobody knows could undo.
+"""Undecided: a verdict that something nobody knows could change.
 
 Two things are not known: how unjudged results would be judged, and how documents of equal score would be
-ordered by another tie rule. The smallest set of judgments that would undo a red is searched greedily, the
+ordered by another tie rule. The smallest set of judgments that would change it is searched greedily, the
 most telling document first, query by query.
 """
 
@@ -14,17 +14,20 @@ from typing import final
 
 import numpy as np
 
-from pytest_retrieval.gate.pin import Evidence
+from pytest_retrieval.gate.pin import Evidence, pinned_run
 from pytest_retrieval.gate.verdict import Flip, worse_by
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.ranking import ranks_of, tied_at
 from pytest_retrieval.measures.table import evaluate, mean_of
 from pytest_retrieval.model import GoldSet, Qrels, Reply, Run
 
-__all__ = ["flip_of"]
+__all__ = ["flip_of", "reddening_of"]
 
 MOST = 25
 """Judgments beyond which the search ends, unless more than these are predicted to be relevant."""
+
+CHEAP = 500
+"""Unjudged documents beyond which nobody asks what would turn a passing cell red."""
 
 
 def flip_of(
@@ -56,13 +59,40 @@ def flip_of(
     count = sum(len(documents) for documents in unjudged.values())
     if goldset.unjudged != "unknown" or not count:
         return Flip(by_ties=by_ties)
-    search = _Search(goldset, measure, evidence, run, unjudged)
+    search = _Search(goldset, measure, evidence, run, unjudged, ranks=run)
     return Flip(
         documents=search.smallest(pairs, tolerance, max(MOST, math.floor(share * count))),
         unjudged=count,
         predicted=share * count,
         by_ties=by_ties,
     )
+
+
+def reddening_of(
+    goldset: GoldSet,
+    measure: Measure,
+    evidence: Mapping[str, Evidence],
+    run: Run,
+    pairs: Mapping[str, tuple[float, float]],
+    tolerance: float,
+) -> Flip | None:
+    """Return what it would take to turn a passing cell red: judging what was found before and is not now.
+
+    Parameters are those of `flip_of`. None where no judging could: unjudged is irrelevant, or the rankings
+    are the same; and where there is so much to judge that asking would cost time.
+    """
+    if goldset.unjudged != "unknown" or measure.kind.reads != "ranking":
+        return None
+    window = measure.k or goldset.depth
+    pinned = pinned_run({query_id: evidence[query_id] for query_id in pairs})
+    moved = {q: pairs[q] for q in pairs if pinned[q][:window] != run.get(q, ())[:window]}
+    unjudged, share = _unjudged(goldset, measure, pinned, moved, window)
+    count = sum(len(documents) for documents in unjudged.values())
+    if not 0 < count <= CHEAP:
+        return None
+    search = _Search(goldset, measure, evidence, run, unjudged, ranks=pinned, toward=-1.0)
+    documents = search.smallest(pairs, tolerance, max(MOST, math.floor(share * count)))
+    return Flip(documents=documents, unjudged=count, predicted=share * count) if documents else None
 
 
 def mean_judged(goldset: GoldSet, measure: Measure, run: Run, queries: Sequence[str]) -> float:
@@ -141,30 +171,36 @@ def _relevant_first(ranking: Sequence[str], group: set[str], grades: Mapping[str
 @final
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The greedy search for the fewest documents to judge."""
+    """The greedy search for the fewest documents to judge.
+
+    `ranks` is the run that says where they stand; `toward` is 1 to undo a red and −1 to make one.
+    """
 
     goldset: GoldSet
     measure: Measure
     evidence: Mapping[str, Evidence]
     run: Run
     unjudged: Mapping[str, Sequence[str]]
+    ranks: Run
+    toward: float = 1.0
 
     def smallest(
         self, pairs: Mapping[str, tuple[float, float]], tolerance: float, most: int
     ) -> tuple[tuple[str, str, int], ...]:
         """Return the documents to judge relevant, most telling first; empty where they would not do."""
-        sign = 1.0 if self.measure.higher_is_better else -1.0
+        sign = self.toward if self.measure.higher_is_better else -self.toward
         gain = {query_id: sign * (now - was) for query_id, (was, now) in pairs.items()}
         chosen: dict[str, list[str]] = {}
         found: list[tuple[str, str, int]] = []
         next_best = self._best(list(self.unjudged), chosen, sign)
-        while -round(math.fsum(gain.values()) / len(gain), 12) > tolerance:
+        wants_red = self.toward < 0
+        while (-self.toward * round(math.fsum(gain.values()) / len(gain), 12) > tolerance) != wants_red:
             best = max(next_best, key=lambda query: (next_best[query][1] - gain[query], query), default=None)
             if best is None or next_best[best][1] <= gain[best] or len(found) == most:
                 return ()
             doc_id, gain[best] = next_best.pop(best)
             chosen.setdefault(best, []).append(doc_id)
-            found.append((best, doc_id, ranks_of(self.run.get(best, ())).get(doc_id, 0)))
+            found.append((best, doc_id, ranks_of(self.ranks.get(best, ())).get(doc_id, 0)))
             next_best |= self._best([best], chosen, sign)
         return tuple(found)
 

@@ -63,11 +63,12 @@ class Flip:
     Attributes
     ----------
     documents
-        (query, document, rank today) to judge relevant, the most telling first; empty where no judging could.
+        (query, document, rank) to judge relevant, the most telling first; empty where no judging could. The
+        rank is today's, or the pinned one where judging would turn a passing cell red.
     unjudged
-        Results in today's windows that nobody judged.
+        Results in the windows of that ranking that nobody judged.
     predicted
-        How many of them the relevant share of today's judged results predicts to be relevant.
+        How many of them the relevant share of its judged results predicts to be relevant.
     by_ties
         Queries whose documents of equal score, ordered otherwise, would undo it; empty where they would not.
     """
@@ -126,7 +127,7 @@ class Verdict:
     notes
         What else was different: catalog, queries on one side only.
     flip
-        What it would take to undo a red.
+        What it would take to undo a red, or to make one of a passing cell.
     is_new
         Whether a pinned cell lost every query that it was pinned over, so that pinning it anew hides nothing.
     """

@@ -29,6 +29,9 @@ class CellRow:
         Queries without a score, without results, and with documents of equal score on both sides of k.
     unjudged, results
         Results in the top k that nobody judged, of how many.
+    near, dropped
+        How many results that dropped out would have to be judged relevant to turn a passing cell red, if as
+        many are likely to be, and the most telling of them; 0 where that is far.
     """
 
     goldset: str
@@ -47,6 +50,8 @@ class CellRow:
     unjudged: int
     results: int
     tied: int
+    near: int = 0
+    dropped: str = ""
     notes: tuple[str, ...] = ()
 
     def plain(self) -> dict[str, Any]:
@@ -63,6 +68,8 @@ class CellRow:
 
 def row_of(goldset: str, verdict: Verdict, status: str = "") -> CellRow:
     """Return the summary of a verdict; a status given stands in place of its own."""
+    flip = verdict.flip if verdict.passes else None
+    near = flip.documents if flip is not None and flip.undecides else ()
     return CellRow(
         goldset=goldset,
         subject=verdict.cell.subject,
@@ -80,6 +87,8 @@ def row_of(goldset: str, verdict: Verdict, status: str = "") -> CellRow:
         unjudged=verdict.counts.unjudged,
         results=verdict.counts.results,
         tied=verdict.counts.tied,
+        near=len(near),
+        dropped=" ".join(near[0][:2]) if near else "",
         notes=verdict.notes,
     )
 

@@ -339,6 +339,10 @@ def _remarks(rows: Sequence[CellRow]) -> list[str]:
         else:
             count, of = whole
         lines.append(f"{kind}: {count} of {of} {thing} {what}" + (f" ({places})" if places else ""))
+    near = [f"{row.stratum} {row.near} ({row.dropped})" for row in chosen if row.near]
+    if near:
+        what = "so few results that dropped out, judged relevant, would turn a cell red"
+        lines.append(f"near: {what}: {listed(near, 4)}")
     lines += _power(chosen)
     return [*lines, *(f"note: {note}" for note in dict.fromkeys(n for row in rows for n in row.notes))]
 

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from pytest_retrieval.gate.pin import evidence_of
-from pytest_retrieval.gate.undecided import flip_of, mean_judged
+from pytest_retrieval.gate.undecided import flip_of, mean_judged, reddening_of
 from pytest_retrieval.measures.notation import parse
 from pytest_retrieval.measures.table import evaluate
 from pytest_retrieval.model import Qrels, Run
@@ -17,13 +17,13 @@ from .conftest import measures, run
 RECALL = parse("recall@2")
 
 
-def flip(goldset, now, queries, measure=RECALL, tolerance=0.0):
+def flip(goldset, now, queries, measure=RECALL, tolerance=0.0, of=flip_of):
     lines = evidence_of(goldset, run(), measures(goldset), goldset.gated_queries)
     qrels = goldset.qrels.select(queries)
     pinned = Run({query_id: lines[query_id].ranking for query_id in queries})
     was, is_now = (evaluate(qrels, side.select(queries), [measure]).values[:, 0] for side in (pinned, now))
     pairs = {q: (float(a), float(b)) for q, a, b in zip(queries, was, is_now, strict=True)}
-    return flip_of(goldset, measure, lines, now, pairs, tolerance)
+    return of(goldset, measure, lines, now, pairs, tolerance)
 
 
 def test_one_unjudged_result_in_the_place_of_the_lost_one(make):
@@ -116,6 +116,56 @@ def test_ties_that_would_undo_nothing(make, ranking):
 def test_a_measure_without_a_cutoff_has_no_ties_across_it(make):
     now = Run({**run(), "i1": [("x", 2.0), ("z", 1.0), ("a", 1.0)]}, "bm25")
     assert flip(make(), now, ["i1", "i2"], parse("mrr")).by_ties == ()
+
+
+def reddening(goldset, now, queries, measure=RECALL, tolerance=0.0):
+    return flip(goldset, now, queries, measure, tolerance, of=reddening_of)
+
+
+def test_a_passing_cell_that_one_judgment_would_turn_red(make):
+    """x stood at rank 2 for i1 and nobody judged it; today y does. Were x relevant, something was lost."""
+    goldset = make(unjudged="unknown")
+    found = reddening(goldset, run(i1=["a", "y"]), ["i1", "i2"])
+    assert found.documents == (("i1", "x", 2),)
+    assert (found.unjudged, found.predicted) == (1, 1.0)
+    assert found.undecides
+
+
+def test_the_fewest_judgments_that_turn_a_cell_red_are_found(make):
+    """One query gained a whole document, so one more that two others lost is not enough at a tolerance."""
+    goldset = make(unjudged="unknown")
+    now = run(w1=["c", "y"], w2=["z", "a"])
+    measure, queries = parse("precision@2"), ["w1", "w2"]
+    found = reddening(goldset, now, queries, measure, tolerance=0.25)
+    lines = evidence_of(goldset, run(), measures(goldset), queries)
+    pinned = Run({query_id: lines[query_id].ranking for query_id in queries})
+    unknown = [(q, d) for q in queries for d in pinned[q][:2] if d not in goldset.qrels[q]]
+
+    def red(chosen):
+        judged = {q: {**goldset.qrels[q], **{d: 2 for of, d in chosen if of == q}} for q in queries}
+        was, is_now = (
+            evaluate(Qrels(judged, 2), side.select(queries), [measure]).mean() for side in (pinned, now)
+        )
+        return was["precision@2"] - is_now["precision@2"] > 0.25 + 1e-12
+
+    sizes = [n for n in range(len(unknown) + 1) if any(map(red, itertools.combinations(unknown, n)))]
+    assert len(found.documents) == sizes[0] > 1
+    assert red([(query, doc) for query, doc, _ in found.documents])
+
+
+@pytest.mark.parametrize(
+    "settings, now, measure",
+    [
+        ({"unjudged": "unknown"}, {}, "recall@2"),
+        ({"unjudged": "unknown"}, {"i1": ["a", "x", "y"]}, "recall@2"),
+        ({}, {"i1": ["a", "y"]}, "recall@2"),
+        ({"unjudged": "unknown"}, {"i1": ["a", "y"]}, "success@2"),
+        ({"unjudged": "unknown"}, {"i1": ["x", "a"]}, "recall@2"),
+    ],
+    ids=["same ranking", "same window", "unjudged is irrelevant", "nothing to lose", "another order"],
+)
+def test_what_no_judging_could_turn_red(make, settings, now, measure):
+    assert reddening(make(**settings), run(**now), ["i1", "i2"], parse(measure)) is None
 
 
 def test_the_share_that_is_judged(make):

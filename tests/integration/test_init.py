@@ -49,12 +49,12 @@ def init(pytester, monkeypatch):
 def passes_and_fails(pytester, items):
     """Pin, hold, and turn red once one document can no longer be found."""
     plain = ("-p", "no:hypothesispytest", "-p", "no:cacheprovider")
-    assert pytester.runpytest_subprocess(*plain).ret == 1
-    pytester.runpytest_subprocess(*plain, "--retrieval-pin=new").assert_outcomes(passed=items)
-    pytester.runpytest_subprocess(*plain).assert_outcomes(passed=items)
+    assert pytester.runpytest(*plain).ret == 1
+    pytester.runpytest(*plain, "--retrieval-pin=new").assert_outcomes(passed=items)
+    pytester.runpytest(*plain).assert_outcomes(passed=items)
     path = next(pytester.path.glob("goldsets/*/catalog.jsonl"))
     path.write_text(path.read_text().replace("HX-4420", "hinge").replace("hx-4420", "hinge"))
-    result = pytester.runpytest_subprocess(*plain)
+    result = pytester.runpytest(*plain)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["* is regressed"])
 

@@ -158,6 +158,12 @@ def irrelevant(project):
     project.rank(w3=["y", "x"])
 
 
+@situation('nothing was lost, and nobody judged what dropped out (`unjudged = "unknown"`)')
+def dropped(project):
+    settings(project, 'unjudged = "unknown"')
+    project.rank(w1=["c", "y", "d"])
+
+
 @situation("nothing changed, and fewer results are judged than `min_judged`")
 def too_little(project):
     settings(project, "min_judged = 0.9")
@@ -589,7 +595,11 @@ def first_line(result: pytest.RunResult) -> str:
     for line in result.errlines:
         if line.startswith("ERROR: "):
             return line.removeprefix("ERROR: ")
-    for pattern in (SKIPPED, re.compile(r"^(?=\w+: (pinned|nothing to pin))"), re.compile(r"^(?=note: )")):
+    for pattern in (
+        SKIPPED,
+        re.compile(r"^(?=\w+: (pinned|nothing to pin))"),
+        re.compile(r"^(?=(note|near): )"),
+    ):
         for line in lines:
             if pattern.match(line):
                 return pattern.sub("", line)
