@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_retrieval.errors import listed
+from pytest_retrieval.stats.comparison import UNANSWERED
 from pytest_retrieval.stats.thresholds import format_threshold
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def planned_lines(
         f"{goldset}, p-value threshold: {format_threshold(plan.threshold)}",
     ]
     for name in sorted(blocks):
-        lines += blocks[name] if details else blocks[name][:VERDICT_LINES]
+        verdict, rest = blocks[name][:VERDICT_LINES], blocks[name][VERDICT_LINES:]
+        lines += verdict + [line for line in rest if details or f", {UNANSWERED}" in line]
     absent = [planned.name for planned in plan.comparisons if planned.name not in blocks]
     if absent:
         lines.append(f"{goldset}, planned and not run: {len(absent)} ({listed(absent)})")

@@ -7,6 +7,7 @@ the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pytest_retrieval.errors import InputError, MeasureError, QueryMismatchError, listed
@@ -85,6 +86,7 @@ def compare(
     """
     known: Measure | None
     sides: tuple[Scores, Scores]
+    unanswered: list[tuple[str, tuple[str, ...]]] = []
     if isinstance(a, Run) and isinstance(b, Run):
         if measure is None:
             raise MeasureError('two runs are compared on a measure: compare(a, b, "recall@5", qrels=qrels)')
@@ -93,13 +95,15 @@ def compare(
         known = parse(measure, kinds)
         sides = _scored(a, known, qrels, "a"), _scored(b, known, qrels, "b")
         name = name or _label(a, b, known)
+        without = ((run.name or side, _unanswered(run, known, qrels)) for side, run in (("a", a), ("b", b)))
+        unanswered = [(run, queries) for run, queries in without if queries]
     elif isinstance(a, Run) or isinstance(b, Run):
         raise InputError(
             f"a is a {type(a).__name__} and b is a {type(b).__name__}; give two runs, or the scores of both"
         )
     else:
         known, sides = _measure_of(a, b, measure, kinds), (_scores(a, "a"), _scores(b, "b"))
-    return compare_scores(
+    result = compare_scores(
         *sides,
         threshold=threshold,
         higher_is_better=known is None or known.higher_is_better,
@@ -109,6 +113,12 @@ def compare(
         exploratory=exploratory,
         by=_classes(by, qrels),
     )
+    return replace(result, unanswered=tuple(unanswered)) if unanswered else result
+
+
+def _unanswered(run: Run, measure: Measure, qrels: Qrels) -> tuple[str, ...]:
+    answers = run if measure.kind.reads == "ranking" else run.replies
+    return tuple(query_id for query_id in sorted(qrels) if not answers.get(query_id))
 
 
 def _scored(run: Run, measure: Measure, qrels: Qrels, side: str) -> Scores:

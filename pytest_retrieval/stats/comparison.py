@@ -21,6 +21,9 @@ from pytest_retrieval.stats.ttest import paired_t_p
 
 __all__ = ["Comparison", "compare_scores"]
 
+UNANSWERED = "unanswered by "
+"""How the line on queries without results begins."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
@@ -80,6 +83,8 @@ class Comparison:
         One exploratory comparison per stratum, if asked for.
     plan_reason : str
         Why the plan was last locked anew; empty where it never was, or where there is no plan.
+    unanswered : tuple of (str, tuple of str)
+        Each run that left queries without any result, which score 0, and which queries; empty for scores.
     """
 
     name: str
@@ -110,6 +115,7 @@ class Comparison:
     identical: bool
     strata: tuple[Comparison, ...] = ()
     plan_reason: str = ""
+    unanswered: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __repr__(self) -> str:
         return (
@@ -141,6 +147,8 @@ class Comparison:
             lines.append(f"sign patterns sampled: {self.resamples:,}, seed {self.seed}")
         if self.undefined:
             lines.append(f"left out, undefined on a side: {len(self.undefined)} ({listed(self.undefined)})")
+        for run, queries in self.unanswered:
+            lines.append(f"{UNANSWERED}{run}, score 0: {len(queries)} ({listed(queries)})")
         if self.plan_reason:
             lines.append(f"plan locked anew: {self.plan_reason}")
         block = [f"{label}, {line}" for line in lines]

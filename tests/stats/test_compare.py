@@ -127,9 +127,22 @@ def test_scores_of_different_measures():
         compare(table["mrr@10"], table["mrr@10"], "R@1")
 
 
-def test_a_query_that_one_run_lacks_scores_zero():
+def test_a_query_that_one_run_lacks_scores_zero_and_is_named():
     result = compare(FIRST, FIRST.select(QUERIES[1:]), "mrr@10", qrels=QRELS)
     assert (result.n, result.wins) == (8, 1)
+    assert result.unanswered == (("first", (QUERIES[0],)),)
+    assert f"first over first on mrr@10, unanswered by first, score 0: 1 ({QUERIES[0]})" in str(result)
+
+
+def test_an_empty_list_answers_nothing_and_a_run_without_a_name_is_known_by_its_side():
+    some = Run({query: FIRST[query] for query in QUERIES[2:]} | {QUERIES[0]: []})
+    result = compare(some, FIRST, "mrr@10", qrels=QRELS)
+    assert result.unanswered == (("a", tuple(QUERIES[:2])),)
+
+
+def test_runs_that_answer_everything_and_scores_leave_nothing_unanswered():
+    assert compare(FIRST, LATER, "mrr@10", qrels=QRELS).unanswered == ()
+    assert "unanswered" not in str(compare({"q": 1.0}, {"q": 0.0}))
 
 
 def test_repr_is_short_and_says_the_verdict():
