@@ -553,9 +553,8 @@ def _check_id(value: object, what: str, query_id: str | None = None) -> None:
     place = "" if query_id is None else f" in query {query_id!r}"
     if value == "":
         raise InputError(f"empty {what}{place}; an id is a string of at least one character")
-    raise InputError(
-        f"{what} {value!r}{place} is of type {type(value).__name__}; ids are strings: write str(...)"
-    )
+    hint = ": write str(...)" if isinstance(value, int | float | np.generic) else ""
+    raise InputError(f"{what} {value!r}{place} is of type {type(value).__name__}; ids are strings{hint}")
 
 
 def _graded(query_id: str, documents: object, level: int) -> dict[str, int]:
@@ -591,11 +590,9 @@ def _graded(query_id: str, documents: object, level: int) -> dict[str, int]:
 
 def _ranking(query_id: str, ranking: object) -> tuple[list[str], list[float]]:
     """Return one query's documents and scores (NaN without any) in the order given."""
-    if isinstance(ranking, str | set | frozenset) or not isinstance(ranking, Iterable):
-        raise InputError(
-            f"ranking of query {query_id!r} is {ranking!r}; allowed are a list of doc ids, a list of"
-            " (doc_id, score) pairs or a mapping doc_id → score"
-        )
+    if isinstance(ranking, str | set | frozenset) or not isinstance(ranking, Iterable) or is_table(ranking):
+        shown = f"a {type(ranking).__name__}" if is_table(ranking) else repr(ranking)
+        raise InputError(f"ranking of query {query_id!r} is {shown}; {_ALLOWED}")
     ids: list[Any]
     given: list[Any]
     if isinstance(ranking, Mapping):
@@ -604,10 +601,20 @@ def _ranking(query_id: str, ranking: object) -> tuple[list[str], list[float]]:
         ids = list(ranking)
         given = [_UNSCORED] * len(ids)
         if not _are_plain(ids, str):
-            for place, entry in enumerate(ids):
-                if isinstance(entry, tuple | list) and len(entry) == 2:
-                    ids[place] = entry[0]
-                    given[place] = _UNSCORED if entry[1] is None else entry[1]
+            pairs = [isinstance(entry, tuple | list) for entry in ids]
+            if any(pairs) and not all(pairs):
+                first, other = ids[0], ids[pairs.index(not pairs[0])]
+                raise InputError(
+                    f"ranking of query {query_id!r} mixes ids and pairs: {first!r} and {other!r}; {_ALLOWED}"
+                )
+            for place, entry in enumerate(ids if any(pairs) else ()):
+                if len(entry) != 2:
+                    raise InputError(
+                        f"ranking of query {query_id!r} holds {entry!r}, which has {len(entry)} parts;"
+                        f" {_ALLOWED}"
+                    )
+                ids[place] = entry[0]
+                given[place] = _UNSCORED if entry[1] is None else entry[1]
     if not _are_plain(ids, str) or "" in ids:
         for doc_id in ids:
             _check_id(doc_id, "doc_id", query_id)
@@ -625,6 +632,14 @@ def _ranking(query_id: str, ranking: object) -> tuple[list[str], list[float]]:
     return ids, scores
 
 
+_ALLOWED = "allowed are a list of doc ids, a list of (doc_id, score) pairs or a mapping doc_id → score"
+
+
+def is_table(value: object) -> bool:
+    """Return whether a value is a DataFrame or a Series: going through one gives columns, or scores alone."""
+    return hasattr(value, "iloc") or hasattr(value, "iter_rows")
+
+
 def _are_plain(values: list[Any], kind: type) -> bool:
     """Return whether every value is exactly of one type; the usual case, told without a look at each."""
     return set(map(type, values)) <= {kind}
@@ -632,7 +647,7 @@ def _are_plain(values: list[Any], kind: type) -> bool:
 
 def _score(score: Any) -> float:
     """Return a score as a float, NaN where it is no number."""
-    if isinstance(score, str | bytes):
+    if isinstance(score, str | bytes | bool | np.bool_):
         return _UNSCORED
     try:
         return float(score)

@@ -197,7 +197,17 @@ class TestRun:
         [
             ({1: []}, "query_id 1 is of type int"),
             ({"q": [7]}, "doc_id 7 in query 'q' is of type int; ids are strings"),
-            ({"q": [("a", 1.0, 2.0)]}, r"doc_id \('a', 1.0, 2.0\) in query 'q' is of type tuple"),
+            ({"q": [("a", 1.0, 2.0)]}, r"query 'q' holds \('a', 1.0, 2.0\), which has 3 parts; allowed are"),
+            ({"q": ["a", ("b", 1.0)]}, r"query 'q' mixes ids and pairs: 'a' and \('b', 1.0\); allowed are"),
+            ({"q": [("a", 2.0), "b"]}, r"query 'q' mixes ids and pairs: \('a', 2.0\) and 'b'; allowed are"),
+            ({"q": [("a", True)]}, r"query 'q': scores that are no numbers: a \(True\); allowed are finite"),
+            ({"q": {"a": {"score": 1}}}, "scores that are no numbers: a "),
+            (
+                {"q": pd.DataFrame({"doc_id": ["a"]})},
+                "ranking of query 'q' is a DataFrame; allowed are a list",
+            ),
+            ({"q": pd.Series({"a": 1.0})}, "ranking of query 'q' is a Series; allowed are a list of doc ids"),
+            ({"q": [{"id": "a"}]}, "doc_id {'id': 'a'} in query 'q' is of type dict; ids are strings$"),
             ({"q": {"": 1.0}}, "empty doc_id in query 'q'"),
         ],
     )

@@ -89,7 +89,7 @@ def _plain(run: Run) -> dict[str, Any]:
 
 def _run(plain: dict[str, Any]) -> Run:
     rankings: dict[str, Any] = {
-        query_id: [doc_id if score is None else (doc_id, float(score)) for doc_id, score in ranking]
+        query_id: [(doc_id, None if score is None else float(score)) for doc_id, score in ranking]
         for query_id, ranking in plain["rankings"].items()
     }
     stages = {stage["name"]: _run(stage) for stage in plain["stages"]}

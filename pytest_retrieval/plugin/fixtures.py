@@ -9,7 +9,7 @@ import pytest
 
 from pytest_retrieval.errors import RetrievalError
 from pytest_retrieval.plugin.checking import Gate
-from pytest_retrieval.plugin.items import fail
+from pytest_retrieval.plugin.items import Choice, fail
 from pytest_retrieval.plugin.recordings import Recordings
 from pytest_retrieval.plugin.running import Runs
 from pytest_retrieval.plugin.state import GATE, SESSION
@@ -30,6 +30,24 @@ no fixture `retrievers` says what is under test. Define it in conftest.py:
 """
 
 
+NO_ITEMS = (
+    "`gate` makes one item for each cell, which pytest does only for a fixture that a test function, or a"
+    " method of a plain class, takes as an argument: not for a unittest.TestCase, and not by getfixturevalue"
+)
+
+
+def _chosen_now(request: pytest.FixtureRequest) -> Choice:
+    """Return the gold set of a test that pytest could not parametrise: that of a unittest.TestCase."""
+    session = request.config.stash[SESSION]
+    choice = session.chosen(session.item.get_closest_marker("goldset"))
+    if len(choice.names) > 1:
+        return Choice(
+            problem=f"this test names {len(choice.names)} gold sets, and pytest cannot make an item for each"
+            " here: name one"
+        )
+    return choice
+
+
 def is_ours(metafunc: pytest.Metafunc, name: str) -> bool:
     """Return whether a test uses this fixture, and uses our definition of it."""
     definitions = metafunc._arg2fixturedefs.get(name)
@@ -46,7 +64,7 @@ def place_of(metafunc: pytest.Metafunc, name: str) -> str:
 @pytest.fixture(scope="session")
 def goldset(request: pytest.FixtureRequest) -> GoldSet:
     """The gold set that the test's marker names, the ini file's default, or the only one there is."""
-    choice = request.param
+    choice = getattr(request, "param", None) or _chosen_now(request)
     if choice.problem and choice.skips:
         pytest.skip(choice.problem)
     if choice.problem:
@@ -100,6 +118,8 @@ def recordings(request: pytest.FixtureRequest) -> Recordings:
 def gate(request: pytest.FixtureRequest, goldset: GoldSet) -> Gate:
     """The gate of the test's gold set: `gate.check()` judges the item's cell."""
     session = request.config.stash[SESSION]
+    if not hasattr(request, "param"):
+        fail(NO_ITEMS)
     gate = Gate(session, request.param, session.item)
     session.item.stash[GATE] = gate
     return gate

@@ -166,7 +166,7 @@ class Session:
             raise Unavailable(str(error.msg)) from error
         except RetrievalError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise RetrieverError(f"the fixture `{name}` could not be made: {told(error)}") from error
 
     def run(self, subject: str) -> object:

@@ -28,8 +28,11 @@ class Loop:
         """Run an awaitable to its end and return its result."""
         import asyncio
 
-        async def whole() -> Any:
-            return await awaitable
+        async def whole() -> tuple[Any, SystemExit | None]:
+            try:
+                return await awaitable, None
+            except SystemExit as left:  # asyncio would end the loop with it, and nobody would be told
+                return None, left
 
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
@@ -37,7 +40,10 @@ class Loop:
                 target=self._loop.run_forever, name="pytest-retrieval", daemon=True
             )
             self._thread.start()
-        return asyncio.run_coroutine_threadsafe(whole(), self._loop).result()
+        value, left = asyncio.run_coroutine_threadsafe(whole(), self._loop).result()
+        if left is not None:
+            raise left
+        return value
 
     def close(self) -> None:
         """Stop the loop, if it was started."""

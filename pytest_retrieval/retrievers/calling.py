@@ -7,8 +7,10 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import numpy as np
+
 from pytest_retrieval.errors import InputError, RetrieverError, Unavailable, listed
-from pytest_retrieval.model import Run
+from pytest_retrieval.model import Run, is_table
 from pytest_retrieval.retrievers.telling import told
 
 __all__ = ["Await", "retrieve"]
@@ -74,9 +76,35 @@ def retrieve(
             rankings[query_id] = _cut(query_id, last, k)
             on_query()
         of_stage = {stage: Run(found, stage) for stage, found in stages.items()}
-        return Run(rankings, named, stages=of_stage)
+        run = Run(rankings, named, stages=of_stage)
     except InputError as error:
         raise RetrieverError(f"{name} returned no ranking: {error}") from error
+    for stage, found in {"": run, **of_stage}.items():
+        _check_direction(found, f"{name}, stage {stage!r}" if stage else name)
+    return run
+
+
+def _check_direction(run: Run, place: str) -> None:
+    """Raise where scores rise from the first rank to the last and nowhere fall, for whichever query.
+
+    A list is the ranking, whatever its scores; a reranker may keep those it was given. But scores that only
+    ever rise are distances, or a list that is worst first.
+    """
+    if run.scores is None:
+        return
+    steps = np.diff(run.scores)
+    inner = np.ones(len(steps), dtype=np.bool_)
+    borders = run.starts[1:-1] - 1
+    inner[borders[(borders >= 0) & (borders < len(steps))]] = False
+    if not np.any(inner & (steps > 0)) or np.any(inner & (steps < 0)):
+        return
+    row = int(np.flatnonzero(inner & (steps > 0))[0])
+    query_id = run.query_ids[int(np.searchsorted(run.starts, row, side="right")) - 1]
+    raise RetrieverError(
+        f"{place} returned scores that only rise, for query {query_id!r} {run.scores[row]:g} and then"
+        f" {run.scores[row + 1]:g}; pairs come best first, and a higher score is better. Sort them, or if a"
+        " lower one is better, return the ids alone or negate the scores"
+    )
 
 
 @contextmanager
@@ -109,7 +137,7 @@ def _search(retriever: object, name: str, run_async: Await) -> Callable[..., Any
             retriever = run_async(made) if inspect.isawaitable(made) else made
         except Unavailable:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a program's way to say that it failed
             raise RetrieverError(f"the factory of {name} raised {told(error)}") from error
         if isinstance(retriever, Unavailable):
             raise retriever
@@ -150,19 +178,19 @@ def _ask(search: Callable[..., Any], name: str, query_id: str, text: str, k: int
         answer = _as_list(answer)
     except Unavailable:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise RetrieverError(f"{place} raised {told(error)}") from error
     if isinstance(answer, list | tuple):
         return answer
     raise RetrieverError(
-        f"{place} returned {answer!r}; allowed are ids, (id, score) pairs, a mapping id → score, or a"
+        f"{place} returned {_shown(answer)}; allowed are ids, (id, score) pairs, a mapping id → score, or a"
         " mapping stage → ranking" + _why(answer)
     )
 
 
 def _as_list(value: Any) -> Any:
     """Return what can be gone through in order, such as an array, as a list; any other value as it is."""
-    plain = isinstance(value, Mapping | list | tuple | str | bytes | set | frozenset)
+    plain = isinstance(value, Mapping | list | tuple | str | bytes | set | frozenset) or is_table(value)
     return value if plain or _is_number(value) or not isinstance(value, Iterable) else list(value)
 
 
@@ -171,7 +199,14 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) or (hasattr(value, "__float__") and getattr(value, "ndim", 0) == 0)
 
 
+def _shown(answer: object) -> str:
+    """Return an answer for a message; a table by its type, for its text has many lines."""
+    return f"a {type(answer).__name__}" if is_table(answer) else repr(answer)
+
+
 def _why(answer: object) -> str:
+    if is_table(answer):
+        return "; a table does not say which column is which: write list(table['doc_id'])"
     return "; a set has no order" if isinstance(answer, set | frozenset) else ""
 
 
@@ -187,8 +222,8 @@ def _stages(answer: Any, place: str) -> dict[str, Any]:
     for stage, ranking in answer.items():
         if not isinstance(ranking, Mapping | list | tuple):
             raise RetrieverError(
-                f"{place} returned {ranking!r} as stage {stage!r}; allowed are ids, (id, score) pairs or a"
-                " mapping id → score" + _why(ranking)
+                f"{place} returned {_shown(ranking)} as stage {stage!r}; allowed are ids, (id, score) pairs"
+                " or a mapping id → score" + _why(ranking)
             )
     return {str(stage): ranking for stage, ranking in answer.items()}
 

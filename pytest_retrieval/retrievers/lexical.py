@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, final
@@ -11,13 +12,15 @@ import numpy as np
 
 from pytest_retrieval.errors import InputError
 from pytest_retrieval.model import objects
-from pytest_retrieval.retrievers.best import best
+from pytest_retrieval.retrievers.best import best, check_count
 from pytest_retrieval.retrievers.texts import texts_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["BM25"]
+
+METHODS = ("lucene", "robertson", "atire", "bm25l", "bm25+")
 
 WORDS = r"(?u)\b\w+\b"
 """What counts as a word by default: runs of letters, digits and underscores."""
@@ -32,7 +35,7 @@ class BM25:
     catalog
         DataFrame indexed by doc_id, or ``{doc_id: text}``, or ``{doc_id: {field: text}}``.
     fields
-        Columns to index, joined in this order; by default all of them.
+        Column, or columns, to index, joined in this order; by default all of them.
     stemmer
         Function from a word to its stem, such as ``Stemmer.Stemmer("english").stemWord``; None for none.
     stop_words
@@ -46,7 +49,7 @@ class BM25:
     Raises
     ------
     InputError
-        The catalog is empty or a field is not in it.
+        The catalog is empty or no document has a word, a field is not in it, or an argument is not allowed.
 
     References
     ----------
@@ -62,7 +65,7 @@ class BM25:
     def __init__(
         self,
         catalog: pd.DataFrame | Mapping[str, Any],
-        fields: Sequence[str] | None = None,
+        fields: str | Sequence[str] | None = None,
         *,
         stemmer: Callable[[str], str] | None = None,
         stop_words: Iterable[str] = (),
@@ -73,22 +76,32 @@ class BM25:
     ) -> None:
         import bm25s
 
+        _check_arguments(stemmer, token_pattern, k1, b, method)
         self._stemmer = stemmer
-        self._stop_words = [word.lower() for word in stop_words]
+        self._stop_words = _stop_words(stop_words)
         self._pattern = token_pattern
         texts = texts_of(catalog, fields)
         if not texts:
             raise InputError("the catalog is empty; BM25 needs at least one document")
         self._doc_ids = objects(list(texts))
         self._index = bm25s.BM25(k1=k1, b=b, method=method)
+        tokens = self._tokens(list(texts.values()))
+        if not any(tokens):
+            raise InputError(
+                f"none of the {len(texts)} documents of the catalog has a word in the fields to index, as"
+                f" token_pattern {token_pattern!r} knows words; name the fields that hold texts"
+            )
         with _quiet("bm25s"):
-            self._index.index(self._tokens(list(texts.values())), show_progress=False)
+            self._index.index(tokens, show_progress=False)
 
     def __call__(self, query: str, k: int) -> list[tuple[str, float]]:
         """Return the best documents as (doc_id, score), best first, equal scores by doc_id ascending.
 
         Documents that share no word with the query are left out, so the list may be shorter than `k`.
         """
+        if not isinstance(query, str):
+            raise InputError(f"the query is {query!r}; a text is needed")
+        check_count("k", k)
         words = [word for word in self._tokens([query])[0] if word in self._index.vocab_dict]
         if not words:
             return []
@@ -109,6 +122,31 @@ class BM25:
             show_progress=False,
         )
         return tokens
+
+
+def _stop_words(words: Iterable[str]) -> list[str]:
+    listed = [None] if isinstance(words, str) or not isinstance(words, Iterable) else list(words)
+    if not all(isinstance(word, str) for word in listed):
+        raise InputError(f"stop_words is {words!r}; allowed is a list of words")
+    return [str(word).lower() for word in listed]
+
+
+def _check_arguments(stemmer: object, token_pattern: object, k1: object, b: object, method: object) -> None:
+    if stemmer is not None and not callable(stemmer):
+        raise InputError(f"stemmer is {stemmer!r}; allowed is a function from a word to its stem, or None")
+    try:
+        re.compile(token_pattern)  # type: ignore[call-overload]
+    except (re.error, TypeError) as error:
+        raise InputError(
+            f"token_pattern is {token_pattern!r}, which is no regular expression: {error}"
+        ) from None
+    for name, value, high in (("k1", k1, float("inf")), ("b", b, 1.0)):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value <= high or value == float("inf"):  # type: ignore[operator]
+            allowed = "a number from 0" + (" to 1" if high == 1 else "")
+            raise InputError(f"{name} is {value!r}; allowed is {allowed}")
+    if method not in METHODS:
+        raise InputError(f"method is {method!r}; allowed are {', '.join(METHODS)}")
 
 
 @contextmanager

@@ -25,8 +25,16 @@ def told(error: BaseException) -> str:
     places = " ← ".join(
         f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in reversed(shown[-_PLACES:])
     )
-    text = f"{type(error).__name__}: {error}"
+    text = f"{type(error).__name__}: {_text_of(error)}"
     return f"{text}\n  at {places}" if places else text
+
+
+def _text_of(error: BaseException) -> str:
+    """Return what an exception says; the code that makes its text is the project's too, and may fail."""
+    try:
+        return str(error)
+    except Exception as fault:
+        return f"(its text cannot be had: __str__ raised {type(fault).__name__})"
 
 
 def _is_foreign(file: str) -> bool:

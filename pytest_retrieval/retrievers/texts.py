@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ TEXT = "text"
 
 
 def texts_of(
-    catalog: pd.DataFrame | Mapping[str, Any], fields: Sequence[str] | None = None
+    catalog: pd.DataFrame | Mapping[str, Any], fields: str | Sequence[str] | None = None
 ) -> dict[str, str]:
     r"""Return doc_id → text of a catalog, its fields joined by line ends.
 
@@ -26,18 +27,19 @@ def texts_of(
     catalog
         DataFrame indexed by doc_id, or ``{doc_id: text}``, or ``{doc_id: {field: value}}``.
     fields
-        Which fields, in this order; by default all.
+        Which field, or fields in this order; by default all.
 
     Raises
     ------
     InputError
-        A field is not in the catalog.
+        The catalog is of another kind, an id is no string or there twice, or a field is not in it.
 
     Examples
     --------
     >>> texts_of({"d1": {"name": "oak table", "width": 120}})
     {'d1': 'oak table\n120'}
     """
+    _check_catalog(catalog)
     if (
         isinstance(catalog, Mapping)
         and not fields
@@ -50,7 +52,14 @@ def texts_of(
 
 
 def records_of(catalog: pd.DataFrame | Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return doc_id → field → value, and the names of all fields."""
+    """Return doc_id → field → value, and the names of all fields.
+
+    Raises
+    ------
+    InputError
+        The catalog is of another kind, or an id is no string or there twice.
+    """
+    _check_catalog(catalog)
     if isinstance(catalog, Mapping):
         records = {
             doc_id: {TEXT: item} if isinstance(item, str) else dict(item) for doc_id, item in catalog.items()
@@ -64,7 +73,34 @@ def records_of(catalog: pd.DataFrame | Mapping[str, Any]) -> tuple[dict[str, dic
     }, columns
 
 
-def fields_of(columns: Sequence[str], fields: Sequence[str] | None) -> list[str]:
+def _check_catalog(catalog: object) -> None:
+    if isinstance(catalog, Mapping):
+        ids = list(catalog)
+        wrong = [doc_id for doc_id, item in catalog.items() if not isinstance(item, str | Mapping)]
+        if wrong:
+            raise InputError(
+                f"document {wrong[0]!r} of the catalog is {catalog[wrong[0]]!r}; allowed is a text, or a"
+                " mapping from fields to values"
+            )
+    elif hasattr(catalog, "columns") and hasattr(catalog, "index"):
+        ids = catalog.index.tolist()
+    else:
+        raise InputError(
+            f"the catalog is of type {type(catalog).__name__}; allowed are a DataFrame indexed by doc_id,"
+            " {doc_id: text} or {doc_id: {field: value}}"
+        )
+    strange = next((doc_id for doc_id in ids if not isinstance(doc_id, str)), None)
+    if strange is not None:
+        raise InputError(
+            f"the catalog has the id {strange!r} of type {type(strange).__name__}; ids are strings: index a"
+            " DataFrame by them, as in catalog.set_index('doc_id')"
+        )
+    if len(set(ids)) < len(ids):
+        twice = sorted(doc_id for doc_id, count in Counter(ids).items() if count > 1)
+        raise InputError(f"the catalog has ids more than once: {listed(map(repr, twice))}; ids are unique")
+
+
+def fields_of(columns: Sequence[str], fields: str | Sequence[str] | None) -> list[str]:
     """Return the fields wanted, or all of them.
 
     Raises
@@ -72,7 +108,7 @@ def fields_of(columns: Sequence[str], fields: Sequence[str] | None) -> list[str]
     InputError
         A field is not among the columns.
     """
-    wanted = list(columns) if fields is None else list(fields)
+    wanted = list(columns) if fields is None else [fields] if isinstance(fields, str) else list(fields)
     unknown = [name for name in wanted if name not in columns]
     if unknown:
         raise InputError(

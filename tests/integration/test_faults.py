@@ -29,6 +29,10 @@ FAULTS = {
         "raise ConnectionError('index is down')",
         "bm25, query 'i1' ('HX-1') raised ConnectionError: index is down",
     ),
+    "ends the program": (
+        "raise SystemExit('no index')",
+        "bm25, query 'i1' ('HX-1') raised SystemExit: no index",
+    ),
     "raises late": (
         "yield 'a'; raise ConnectionError('cut off')",
         "bm25, query 'i1' ('HX-1') raised ConnectionError: cut off",
@@ -397,6 +401,54 @@ def test_a_test_that_takes_the_gate_and_never_asks_it(pinned):
     result = pinned.run()
     result.assert_outcomes(failed=4)
     result.stdout.fnmatch_lines(["*takes `gate` and never calls gate.check(): nothing was judged*"])
+
+
+UNITTEST = """
+import unittest
+import pytest
+
+class TestSearch(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def given(self, %s):
+        self.given = %s
+
+    def test_it(self):
+        assert len(self.given) == 9
+"""
+
+
+def test_a_gate_in_a_unittest_says_why_it_cannot_be(pinned):
+    pinned.write("test_other.py", UNITTEST % ("gate", "gate"))
+    result = pinned.run("test_other.py")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["`gate` makes one item for each cell, *: not for a unittest.TestCase, *"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_catalog_in_a_unittest_is_that_of_the_only_gold_set(pinned):
+    pinned.write("test_other.py", UNITTEST % ("catalog", "catalog"))
+    pinned.run("test_other.py").assert_outcomes(passed=1)
+    pinned.write_goldset("goldsets/other", toml=TOML.replace('"store"', '"other"'), documents="abcdefxyzq")
+    result = pinned.run("test_other.py")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*there are 2 gold sets (other, store): say which*"])
+    marked = (UNITTEST % ("catalog", "catalog")).replace(
+        "class Test", "@pytest.mark.goldset('store')\nclass Test"
+    )
+    pinned.write("test_other.py", marked)
+    pinned.run("test_other.py").assert_outcomes(passed=1)
+
+
+def test_an_async_retriever_that_ends_the_program_is_told(pinned):
+    """asyncio would end the loop of all retrievers with it, and the session would wait for ever."""
+    pinned.write(
+        "conftest.py",
+        "import pytest\nasync def search(query, k):\n    raise SystemExit(3)\n"
+        "@pytest.fixture(scope='session')\ndef retrievers():\n    return {'bm25': search}\n",
+    )
+    result = pinned.run()
+    result.assert_outcomes(failed=4)
+    result.stdout.fnmatch_lines(["*bm25, query 'i1' ('HX-1') raised SystemExit: 3*"])
 
 
 def test_a_test_that_fails_of_itself_says_its_own_failure(pinned):

@@ -41,9 +41,62 @@ def test_each_step_is_told():
 
 
 def test_scores_are_kept_and_a_lists_order_is_never_changed():
-    run = ask(lambda query, k: [("b", 1.0), ("a", 3.0)])
-    assert run["q1"] == ("b", "a")
-    assert run.scored("q1") == (("b", 1.0), ("a", 3.0))
+    run = ask(lambda query, k: [("b", 1.0), ("a", 3.0), ("c", 2.0)])
+    assert run["q1"] == ("b", "a", "c")
+    assert run.scored("q1") == (("b", 1.0), ("a", 3.0), ("c", 2.0))
+
+
+def test_scores_that_only_rise_are_no_scores():
+    """A distance, or a list that is worst first: either way no tie and no stage would be told right."""
+    with pytest.raises(
+        RetrieverError, match=r"mine returned scores that only rise, for query 'q1' 0\.1 and then 0\.4"
+    ):
+        ask(lambda query, k: [("b", 0.1), ("a", 0.4)])
+    with pytest.raises(
+        RetrieverError, match="mine, stage 'dense' returned scores that only rise, for query 'q2'"
+    ):
+        ask(
+            lambda query, k: {"dense": [("a", 0.1), ("b", 0.1 if query == "red lamp" else 0.2)], "all": ["a"]}
+        )
+
+
+@pytest.mark.parametrize(
+    "of_lamp, of_rug", [([2.0, 1.0], [1.0, 2.0]), ([1.0, 1.0], [1.0, 1.0]), ([2.0], [5.0]), ([], [3.0, 3.0])]
+)
+def test_scores_that_fall_somewhere_or_nowhere_rise_are_taken(of_lamp, of_rug):
+    """From query to query they may do what they like; a reranker may keep the scores it was given."""
+    scores = {"red lamp": of_lamp, "rug": of_rug}
+    run = ask(lambda query, k: [(f"d{n}", score) for n, score in enumerate(scores[query])])
+    assert len(run["q2"]) == len(of_rug)
+
+
+@pytest.mark.parametrize("code", [1, "no index here", None])
+def test_a_program_that_ends_itself_is_a_fault(code):
+    def search(query, k):
+        raise SystemExit(code)
+
+    with pytest.raises(RetrieverError, match=r"^mine, query 'q1' \('red lamp'\) raised SystemExit"):
+        ask(search)
+
+    def make():
+        raise SystemExit(code)
+
+    with pytest.raises(RetrieverError, match=r"^the factory of mine raised SystemExit"):
+        ask(make)
+
+
+def test_an_exception_that_cannot_say_what_it_is():
+    class Broken(Exception):
+        def __str__(self):
+            raise ValueError("no text")
+
+    def search(query, k):
+        raise Broken
+
+    with pytest.raises(
+        RetrieverError, match=r"raised Broken: \(its text cannot be had: __str__ raised ValueError\)"
+    ):
+        ask(search)
 
 
 def test_a_mapping_is_sorted_before_it_is_cut():
@@ -141,7 +194,13 @@ def test_a_factory_that_makes_none():
         ([""], "empty doc_id in query 'q1'"),
         ([("a", "high")], r"query 'q1': scores that are no numbers: a \('high'\)"),
         ([("a", float("nan"))], r"query 'q1': scores that are no numbers: a \(nan\)"),
-        (pd.Series({"a": 1.0}), "doc_id 1.0 in query 'q1' is of type float"),
+        (pd.Series({"a": 1.0}), "returned a Series; allowed are ids, .*; a table does not say which column"),
+        (pd.DataFrame({"doc_id": ["a"]}), "returned a DataFrame; allowed are ids, .*; a table does not say"),
+        ({"dense": pd.Series({"a": 1.0})}, "returned a Series as stage 'dense'; allowed are ids"),
+        ([("a", 1.0, {})], "holds .'a', 1.0, {}., which has 3 parts; allowed are a list of doc ids"),
+        (["a", ("b", 1.0)], "mixes ids and pairs: 'a' and "),
+        ([("a", True)], "scores that are no numbers: a .True."),
+        ([{"id": "a"}], "doc_id {'id': 'a'} in query 'q1' is of type dict; ids are strings"),
         ({"a": 1.0, "b": None}, "mixes scores and stages: a, b"),
         ({"a": None}, "returned None as stage 'a'"),
         ({"a": {"b"}}, "returned {'b'} as stage 'a'.*; a set has no order"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import bm25s
 import numpy as np
@@ -189,3 +190,69 @@ def test_no_warning_and_no_progress_reaches_the_user(capfd, caplog, recwarn):
     assert [record for record in caplog.records if record.name.startswith("bm25s")] == []
     assert len(recwarn) == 0
     assert np.isfinite(BM25(TEXTS)("oak", 1)[0][1])
+
+
+CATALOG = {"d1": "oak table", "d2": "red lamp"}
+
+
+@pytest.mark.parametrize(
+    "catalog, message",
+    [
+        (["oak table"], "the catalog is of type list; allowed are a DataFrame indexed by doc_id"),
+        ({"d1": 5}, "document 'd1' of the catalog is 5; allowed is a text, or a mapping"),
+        ({"d1": None}, "document 'd1' of the catalog is None"),
+        ({1: "oak"}, "the catalog has the id 1 of type int; ids are strings"),
+        (pd.DataFrame({"doc_id": ["d1"], "text": ["oak"]}), "the catalog has the id 0 of type int"),
+        (pd.DataFrame({"text": ["a", "b"]}, index=["d1", "d1"]), "ids more than once: 'd1'; ids are unique"),
+        ({"d1": "", "d2": " – "}, "none of the 2 documents of the catalog has a word in the fields to index"),
+        ({"d1": {"price": None}}, "none of the 1 documents of the catalog has a word"),
+    ],
+    ids=str,
+)
+def test_catalogs_that_cannot_be_searched(catalog, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        BM25(catalog)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"k1": -1}, "k1 is -1; allowed is a number from 0"),
+        ({"k1": "1.5"}, "k1 is '1.5'; allowed is a number from 0"),
+        ({"b": 1.5}, "b is 1.5; allowed is a number from 0 to 1"),
+        ({"b": float("nan")}, "b is nan; allowed is a number from 0 to 1"),
+        ({"method": "bm26"}, "method is 'bm26'; allowed are lucene, robertson, atire, bm25l, bm25+"),
+        ({"token_pattern": "("}, "token_pattern is '(', which is no regular expression: missing )"),
+        ({"token_pattern": None}, "token_pattern is None, which is no regular expression"),
+        ({"stemmer": "english"}, "stemmer is 'english'; allowed is a function from a word to its stem"),
+        ({"stop_words": "the"}, "stop_words is 'the'; allowed is a list of words"),
+        ({"stop_words": 5}, "stop_words is 5; allowed is a list of words"),
+        ({"fields": "name"}, "the catalog has no field 'name'; it has text"),
+    ],
+    ids=str,
+)
+def test_arguments_that_are_not_allowed(arguments, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        BM25({"d1": {"text": "oak table"}}, **arguments)
+
+
+def test_one_field_may_be_named_alone():
+    search = BM25({"d1": {"name": "oak table", "maker": "red"}, "d2": {"name": "red lamp"}}, fields="name")
+    assert [doc_id for doc_id, _ in search("red", 5)] == ["d2"]
+
+
+def test_stop_words_may_come_from_anywhere():
+    assert BM25(CATALOG, stop_words=(word for word in ["Oak"]))("oak", 5) == []
+
+
+@pytest.mark.parametrize(
+    "query, k, message",
+    [
+        (None, 5, "the query is None; a text is needed"),
+        ("oak", 0, "k is 0; allowed is a whole"),
+        ("oak", 1.5, "k is"),
+    ],
+)
+def test_what_cannot_be_asked(query, k, message):
+    with pytest.raises(InputError, match=message):
+        BM25(CATALOG)(query, k)
