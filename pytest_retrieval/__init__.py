@@ -70,12 +70,7 @@ if TYPE_CHECKING:
     from pytest_retrieval.measures.ranking import Judged, tie_sensitivity
     from pytest_retrieval.measures.table import ScoreTable, evaluate
     from pytest_retrieval.model import GoldSet, Qrels, Run
-    from pytest_retrieval.records import (
-        Answer,
-        Call,
-        Recording,
-        Trace,
-    )
+    from pytest_retrieval.records import Answer, Call, Recording, Trace
     from pytest_retrieval.retrievers.adapters import (
         from_elasticsearch,
         from_haystack,
@@ -88,12 +83,8 @@ if TYPE_CHECKING:
     from pytest_retrieval.retrievers.overlap import ann_recall, filtered, overlap_at_k
     from pytest_retrieval.retrievers.reranking import Reranked, rerank
     from pytest_retrieval.retrievers.semantic import Semantic
-    from pytest_retrieval.retrievers.units import (
-        UnitSearch,
-        pool_units,
-        sentences,
-        units_of,
-    )
+    from pytest_retrieval.retrievers.tuning import Sweep, depth_curve, fusion_sweep, unit_sweep
+    from pytest_retrieval.retrievers.units import UnitSearch, pool_units, sentences, units_of
     from pytest_retrieval.stats.compare import compare
     from pytest_retrieval.stats.comparison import Comparison
 
@@ -167,6 +158,7 @@ _ROOMS = {
     "retrievers.overlap": ("ann_recall", "filtered", "overlap_at_k"),
     "retrievers.reranking": ("Reranked", "rerank"),
     "retrievers.semantic": ("Semantic",),
+    "retrievers.tuning": ("Sweep", "depth_curve", "fusion_sweep", "unit_sweep"),
     "retrievers.units": ("UnitSearch", "pool_units", "sentences", "units_of"),
     "stats.compare": ("compare",),
     "stats.comparison": ("Comparison",),
@@ -174,10 +166,10 @@ _ROOMS = {
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __version__ = "0.1.0"
-__all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
+__all__ = [
+    "BM25",
     "Answer",
     "AnswerTable",
-    "BM25",
     "Calibration",
     "Call",
     "Citations",
@@ -213,6 +205,7 @@ __all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
     "SettingsError",
     "SupportJudge",
     "Supported",
+    "Sweep",
     "Trace",
     "TraceTable",
     "Unavailable",
@@ -238,6 +231,7 @@ __all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
     "check_citations",
     "check_trajectory",
     "compare",
+    "depth_curve",
     "evaluate",
     "filtered",
     "from_elasticsearch",
@@ -245,6 +239,7 @@ __all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
     "from_langchain",
     "from_llama_index",
     "fuse",
+    "fusion_sweep",
     "goldset_from_frames",
     "judge_digest",
     "judge_support",
@@ -267,6 +262,7 @@ __all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
     "tie_sensitivity",
     "trace_from_messages",
     "trace_queries",
+    "unit_sweep",
     "units_of",
 ]
 

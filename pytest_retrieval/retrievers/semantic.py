@@ -110,6 +110,7 @@ class Semantic:
         self._device = device
         self._model: Any = None
         self._vectors: Vectors | None = None
+        self._asked: dict[str, Vectors] = {}  # a hybrid and its leg ask the same questions
 
     def __call__(self, query: str, k: int) -> list[tuple[str, float]]:
         """Return the best documents as (doc_id, score), best first, equal scores by doc_id ascending.
@@ -117,7 +118,9 @@ class Semantic:
         Scores are cosines, from -1 to 1.
         """
         vectors = self._of_catalog()
-        (asked,) = self._embedded([query], "query")
+        if query not in self._asked:
+            (self._asked[query],) = self._embedded([query], "query")
+        asked = self._asked[query]
         if asked.shape != vectors.shape[1:]:
             raise InputError(
                 f"the model embeds a question in {asked.shape[0]} numbers and a document in"

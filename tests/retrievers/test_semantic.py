@@ -56,6 +56,13 @@ def test_nothing_is_embedded_before_the_first_question_and_the_catalog_only_once
     assert model.batches == [["cc", "aab"], ["abc", "baa"], ["ab"], ["c"]]
 
 
+def test_a_question_asked_again_is_not_embedded_again():
+    model = Letters()
+    search = Semantic(TEXTS, model=model)
+    assert search("ab", 2) == search("ab", 9)[:2]
+    assert model.batches[1:] == [["ab"]]
+
+
 def test_the_order_of_the_catalog_changes_nothing_not_even_a_batch():
     rng = random.Random(7)
     texts = {f"d{n}": "".join(rng.choices("abc", k=rng.randint(1, 9))) for n in range(60)}
