@@ -166,10 +166,10 @@ _ROOMS = {
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __version__ = "0.1.0"
-__all__ = [
-    "BM25",
+__all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
     "Answer",
     "AnswerTable",
+    "BM25",
     "Calibration",
     "Call",
     "Citations",

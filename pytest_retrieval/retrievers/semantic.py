@@ -126,7 +126,8 @@ class Semantic:
                 f"the model embeds a question in {asked.shape[0]} numbers and a document in"
                 f" {vectors.shape[1]}"
             )
-        scores = np.round((vectors @ asked).astype(np.float64), DECIMALS)
+        cosines: npt.NDArray[np.float64] = np.asarray(vectors @ asked, dtype=np.float64)
+        scores: npt.NDArray[np.float64] = np.round(cosines, DECIMALS)
         return best(self._doc_ids, scores, k)
 
     def _of_catalog(self) -> Vectors:
