@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -131,6 +132,37 @@ def test_markers_on_modules_and_classes(two, text):
     assert names[0] == "test_pinned[second]"
     assert len(names) == 4
     two.run().assert_outcomes(passed=4)
+
+
+def test_a_marker_for_a_whole_package(two):
+    """pytest reads no `pytestmark` of a package; its conftest marks the modules, as the reference shows."""
+    reference = (Path(__file__).parents[2] / "docs" / "reference.md").read_text(encoding="utf-8")
+    (hook,) = re.findall(r"```python\n(import pytest\n+def pytest_collectstart.*?)```", reference, re.S)
+    two.write("shop/__init__.py", "")
+    two.write("shop/conftest.py", hook.replace("store", "second"))
+    two.write("shop/deep/__init__.py", "")
+    two.write("shop/deep/test_deep.py", GATE)
+    two.write("test_search.py", "import pytest\n@pytest.mark.goldset('store')" + GATE)
+    names = collected(two)
+    assert names[0] == "test_pinned[second]"
+    assert names[4] == "test_pinned[store]"
+    two.run().assert_outcomes(passed=8)
+
+
+def test_subjects_on_a_module_and_on_a_class(two_subjects):
+    two_subjects.write(
+        "test_bm25.py",
+        "import pytest\npytestmark = pytest.mark.goldset('store', subjects=['bm25'])\n" + GATE,
+    )
+    two_subjects.write(
+        "test_search.py",
+        "import pytest\n@pytest.mark.goldset('store', subjects=['dense'])\nclass TestDense:\n"
+        "    def test_pinned(self, gate):\n        gate.check()\n",
+    )
+    two_subjects.pin().assert_outcomes(passed=8)
+    result = two_subjects.run("test_bm25.py")
+    result.assert_outcomes(passed=4)
+    result.stdout.no_fnmatch_line("*dense*")
 
 
 @pytest.fixture
