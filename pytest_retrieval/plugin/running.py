@@ -123,6 +123,7 @@ class Retrievals:
                     name=subject,
                     run_async=self._loop.wait,
                     on_query=step,
+                    show_text=bool(self._config.getini("retrieval_show_text")),
                 )
             except pytest.skip.Exception as skipped:  # pytest's way to say what `Unavailable` says
                 raise Unavailable(str(skipped.msg)) from skipped

@@ -27,6 +27,7 @@ def retrieve(
     name: str = "",
     run_async: Await | None = None,
     on_query: Callable[[], object] = lambda: None,
+    show_text: bool = True,
 ) -> Run:
     """Ask a retriever every query and return its rankings.
 
@@ -46,6 +47,8 @@ def retrieve(
         How to wait for what an async retriever returns; by default on one event loop for all queries.
     on_query
         Called after each query.
+    show_text
+        Whether a message may hold a query's text; an exception's own text is then cleared of it too.
 
     Raises
     ------
@@ -61,15 +64,22 @@ def retrieve(
     """
     if run_async is None:
         with _one_loop() as wait:
-            return retrieve(retriever, queries, k, name=name, run_async=wait, on_query=on_query)
+            return retrieve(
+                retriever, queries, k, name=name, run_async=wait, on_query=on_query, show_text=show_text
+            )
     named, name = name, name or "the retriever"
     search = _search(retriever, name, run_async)
     rankings: dict[str, Any] = {}
     stages: dict[str, dict[str, Any]] = {}
     try:
         for query_id, text in queries.items():
-            answer = _ask(search, name, query_id, text, k, run_async)
-            staged = _stages(answer, f"{name}, query {query_id!r} ({text!r})")
+            try:
+                answer = _ask(search, name, query_id, text, k, run_async)
+                staged = _stages(answer, _place(name, query_id, text))
+            except RetrieverError as error:
+                if show_text:
+                    raise
+                raise RetrieverError(str(error).replace(text, "…")) from None
             for stage, ranking in staged.items():
                 stages.setdefault(stage, {})[query_id] = _cut(query_id, ranking, k)
             last = list(staged.values())[-1] if staged else answer
@@ -168,7 +178,7 @@ def _is_factory(function: Callable[..., Any]) -> bool:
 
 
 def _ask(search: Callable[..., Any], name: str, query_id: str, text: str, k: int, run_async: Await) -> Any:
-    place = f"{name}, query {query_id!r} ({text!r})"
+    place = _place(name, query_id, text)
     try:
         answer = search(text, k)
         if inspect.isawaitable(answer):
@@ -186,6 +196,10 @@ def _ask(search: Callable[..., Any], name: str, query_id: str, text: str, k: int
         f"{place} returned {_shown(answer)}; allowed are ids, (id, score) pairs, a mapping id → score, or a"
         " mapping stage → ranking" + _why(answer)
     )
+
+
+def _place(name: str, query_id: str, text: str) -> str:
+    return f"{name}, query {query_id!r} ({text!r})"
 
 
 def _as_list(value: Any) -> Any:

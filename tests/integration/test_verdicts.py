@@ -84,6 +84,17 @@ def test_texts_of_queries_stay_out_of_public_logs(pinned):
     assert "HX-1" not in text
 
 
+def test_texts_of_queries_stay_out_of_faults_too(pinned):
+    pinned.write("pytest.ini", "[pytest]\nretrieval_show_text = false\n")
+    pinned.rank(i1=5)
+    text = pinned.run().stdout.str()
+    assert "query 'i1' ('…')" in text
+    (pinned.path / "rankings.json").write_text("{}")
+    text += pinned.run().stdout.str()
+    assert "bm25, query 'i1' ('…') raised KeyError: '…'" in text
+    assert "HX-1" not in text
+
+
 def test_a_new_stratum_fails_until_it_is_pinned(pinned):
     queries = dict(QUERIES, n1=("green sofa", "sofas"))
     pinned.write_goldset(queries=queries, gold=dict(GOLD, n1={"x": 2}))
