@@ -113,7 +113,8 @@ def test_pinned_scores_give_headroom_and_sizes(tmp_path):
         for number, score in enumerate(scores)
     ]
     (folder / "pins" / "bm25.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (folder / "pins.toml").write_text('[bm25.w."recall@2"]\nvalue = 0.625\nn = 4\nbest = 0.625\n')
+    pin = 'value = 0.625\nn = 4\nbest = 0.625\nowner = "test_it.py::test_it"\n'
+    (folder / "pins.toml").write_text(f'[bm25.w."recall@2"]\n{pin}')
     done = check(folder)
     assert done.exit_code == 0, done.output
     assert row(done.output, "bm25", "recall@2", "w")[3:7] == ["4", "1.000", "25%", "50%"]

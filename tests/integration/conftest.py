@@ -16,6 +16,7 @@ import numpy  # noqa: F401
 import pandas  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
+import tomlkit
 
 CONFTEST = """
 import json
@@ -74,6 +75,15 @@ RANKINGS = {
     "blue rug": ["x", "f"],
 }
 DOCUMENTS = "abcdefxyz"
+
+
+def of_bm25(toml: str) -> str:
+    """Return a goldset.toml that gates BM25 alone, whatever else it gates."""
+    keys = tomlkit.parse(toml)
+    subjects: Any = keys["subjects"]
+    for name in set(subjects) - {"bm25"}:
+        del subjects[name]
+    return keys.as_string()
 
 
 class Project:

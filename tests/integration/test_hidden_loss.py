@@ -18,6 +18,8 @@ import pytest
 
 from pytest_retrieval.files.sheets import shape_of
 
+from .conftest import of_bm25
+
 pytest.importorskip("Stemmer", reason="needs PyStemmer: pip install 'pytest-retrieval[test]'")
 
 FURNITURE = Path(__file__).parents[2] / "goldsets" / "furniture"
@@ -64,7 +66,7 @@ def test_furniture(project):
     folder.mkdir(parents=True)
     for name in ("catalog.jsonl", "queries.jsonl", "qrels.trec"):
         shutil.copy(FURNITURE / name, folder)
-    toml = (FURNITURE / "goldset.toml").read_text(encoding="utf-8")
+    toml = of_bm25((FURNITURE / "goldset.toml").read_text(encoding="utf-8"))
     assert '["recall@5", "mrr@10"]' in toml
     project.write("goldsets/furniture/goldset.toml", toml.replace('["recall@5", "mrr@10"]', '["recall@5"]'))
     project.write("conftest.py", WHOLE)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import GATE, TOML
+from .conftest import GATE, TOML, of_bm25
 
 FURNITURE = Path(__file__).parents[2] / "goldsets" / "furniture"
 
@@ -116,8 +116,10 @@ def furniture(project):
     shutil.rmtree(project.goldset)
     folder = project.path / "goldsets/furniture"
     folder.mkdir(parents=True)
-    for name in ("goldset.toml", "catalog.jsonl", "queries.jsonl", "qrels.trec"):
+    for name in ("catalog.jsonl", "queries.jsonl", "qrels.trec"):
         shutil.copy(FURNITURE / name, folder)
+    toml = of_bm25((FURNITURE / "goldset.toml").read_text(encoding="utf-8"))
+    project.write("goldsets/furniture/goldset.toml", toml)
     project.goldset = folder
     project.write("conftest.py", BM25_CONFTEST + WORKER_ID)
     result = project.run_apart("--retrieval-pin=new", "-q")
