@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pytest_retrieval.errors import RetrievalError
+from pytest_retrieval.errors import RetrievalError, counted
 
 __all__ = ["main"]
 
@@ -165,7 +165,8 @@ def _texts(
     if not attributes.exists():
         texts[attributes] = ATTRIBUTES
     strata = sorted(set((goldset.qrels.strata or {}).values()))
-    notes.append(f"{len(goldset.queries)} queries in {len(strata)} strata: {', '.join(strata)}")
+    queries = counted(len(goldset.queries), "query", "queries")
+    notes.append(f"{queries} in {counted(len(strata), 'stratum', 'strata')}: {', '.join(strata)}")
     return texts, notes
 
 

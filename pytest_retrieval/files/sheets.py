@@ -16,6 +16,7 @@ from typing import Any
 from pytest_retrieval.errors import FileError, GoldSetError, Problem, RetrievalWarning, listed
 from pytest_retrieval.files.goldset import goldset_from_frames, load_goldset
 from pytest_retrieval.files.tables import Row, read_rows
+from pytest_retrieval.gate.cells import slug_faults
 from pytest_retrieval.model import GoldSet
 
 __all__ = ["goldset_of_beir", "goldset_of_sheet", "shape_of"]
@@ -26,8 +27,13 @@ _RELEVANT = ("doc_ids", "relevant", "relevant_ids", "gold", "gold_ids", "doc_id"
 _STRATUM = ("stratum", "query_type", "type", "category", "topic")
 _GRADE = ("grade", "relevance", "rating", "score")
 _DOC_ID = ("doc_id", "_id", "id", "document_id", "chunk_id", "product_id", "sku")
-_OPTIONAL = ("split", "slices", "answerable", "synthetic", "must")
+_FLAGS = ("answerable", "synthetic", "must")
+_OPTIONAL = ("split", "slices", *_FLAGS)
 _SEPARATORS = re.compile(r"[|;\n]")
+_OTHER_SEPARATORS = (";", "\t", "|")
+_HIGHEST = 1000
+"""No scale of grades is longer; a larger number stands in the wrong column."""
+_LINE = "line of the sheet"
 
 
 def goldset_of_sheet(
@@ -71,18 +77,40 @@ def goldset_of_sheet(
     of_id = _column(documents, "doc_id", _DOC_ID, named, catalog)
     problems: list[Problem] = []
     known = _catalog_ids(documents, of_id, catalog, problems)
-    frame = pd.DataFrame([{"doc_id": _id(row, of_id), **_without(row.values, of_id)} for row in documents])
+    items = [{"doc_id": _id(row, of_id), **_without(row.values, of_id)} for row in documents]
+    problems += _wordless(items, str(catalog))
     queries, judgments = _questions(questions, named, sheet, known, problems)
     if problems:
         raise GoldSetError(f"gold set {name!r}", problems)
+    places = {
+        "queries.iloc": (str(sheet), [query.pop(_LINE) for query in queries]),
+        "qrels.iloc": (str(sheet), [judgment.pop(_LINE) for judgment in judgments]),
+        "catalog.iloc": (str(catalog), [row.line for row in documents]),
+    }
     settings: dict[str, Any] = {"provenance": f"Questions from {Path(sheet).name}."}
     grades = {judgment["grade"] for judgment in judgments}
     if max(grades, default=0) > 1:
         settings["relevance_level"] = 1
-    empty = pd.DataFrame(columns=["query_id", "doc_id", "grade"])
-    return goldset_from_frames(
-        name, pd.DataFrame(queries), pd.DataFrame(judgments) if judgments else empty, frame, **settings
-    )
+    try:
+        return goldset_from_frames(
+            name, pd.DataFrame(queries), pd.DataFrame(judgments), pd.DataFrame(items), **settings
+        )
+    except GoldSetError as error:
+        raise GoldSetError(error.what, [_placed(p, places, str(sheet)) for p in error.problems]) from None
+
+
+def _placed(problem: Problem, places: Mapping[str, tuple[str, Sequence[int]]], other: str) -> Problem:
+    """Return a problem of a DataFrame's row as one of the line that the row came from."""
+    file, lines = places.get(problem.file, (other, ()))
+    line = lines[problem.line] if problem.line is not None and problem.line < len(lines) else None
+    return Problem(problem.message, file, line)
+
+
+def _wordless(items: Sequence[Mapping[str, Any]], file: str) -> list[Problem]:
+    """Return a problem where no document of a catalog says anything that a search could find."""
+    if any(str(value).strip() for item in items for key, value in item.items() if key != "doc_id" and value):
+        return []
+    return [Problem("no document has a text beside its id, so no search could find any", file)]
 
 
 def goldset_of_beir(folder: str | os.PathLike[str], name: str) -> GoldSet:
@@ -118,6 +146,13 @@ def goldset_of_beir(folder: str | os.PathLike[str], name: str) -> GoldSet:
         for doc_id, grade in found.qrels[query_id].items()
     ]
     queries = found.queries.drop(columns=["slices"])
+    if found.catalog is not None:
+        items = found.catalog.to_dict("records")
+        wordless = _wordless(
+            [{str(key): value for key, value in item.items()} for item in items], str(folder)
+        )
+        if wordless:
+            raise GoldSetError(f"{folder} as a BEIR folder", wordless)
     return goldset_from_frames(
         name,
         queries.assign(stratum=[shape_of(text) for text in queries["query"]]),
@@ -179,6 +214,7 @@ def _questions(
     queries: dict[str, dict[str, Any]] = {}
     first: dict[str, int] = {}
     judgments: dict[tuple[str, str], dict[str, Any]] = {}
+    strata: dict[str, int] = {}
     for row in rows:
         wrong = [
             f"the {what} in column {column!r} is empty"
@@ -197,18 +233,34 @@ def _questions(
                 "query_id": key if of_query_id else f"q{len(queries) + 1:03d}",
                 "query": text,
                 "stratum": stratum,
-                **{name: row.values[name] for name in _OPTIONAL if row.values.get(name) not in (None, "")},
+                **{
+                    name: _flag(name, row.values[name])
+                    for name in _OPTIONAL
+                    if row.values.get(name) not in (None, "")
+                },
+                _LINE: row.line,
             },
         )
+        strata.setdefault(stratum, row.line)
         line = first.setdefault(key, row.line)
         for what, value in (("query", text), ("stratum", stratum)):
             if query[what] != value:
                 message = f"{what} {value!r} of {key!r} is {query[what]!r} on line {line}; a query has one"
                 problems.append(Problem(message, str(sheet), row.line))
         grade = _grade(row, of_grade, sheet, problems)
-        for doc_id in _ids(row.values.get(of_relevant)):
+        ids = _ids(row.values.get(of_relevant), known)
+        problems += (
+            Problem(
+                f"id {name!r} has white space in it, which a TREC file cannot hold; replace it, say by '_'",
+                str(sheet),
+                row.line,
+            )
+            for name in ([key] if of_query_id and query[_LINE] == row.line else []) + ids
+            if any(character.isspace() for character in name)
+        )
+        for doc_id in ids:
             query_id = query["query_id"]
-            judgment = {"query_id": query_id, "doc_id": doc_id, "grade": grade}
+            judgment = {"query_id": query_id, "doc_id": doc_id, "grade": grade, _LINE: row.line}
             before = judgments.setdefault((query_id, doc_id), judgment)
             if doc_id not in known:
                 message = f"document {doc_id!r} is not in the catalog of {len(known)} documents"
@@ -218,10 +270,25 @@ def _questions(
                     f"document {doc_id!r} has grade {grade} here and {before['grade']} for the same query"
                 )
                 problems.append(Problem(message + " further up", str(sheet), row.line))
+    for fault in slug_faults(strata):
+        last = max(line for name, line in strata.items() if repr(name) in fault)
+        problems.append(Problem(fault, str(sheet), last))
     found = {query_id for (query_id, _), judgment in judgments.items() if judgment["grade"] > 0}
+    if not found and not problems:
+        message = "no question has a document that answers it"
+        problems.append(
+            Problem(f"{message} in column {of_relevant!r}, so nothing could be gated", str(sheet))
+        )
     for query in queries.values():
         query.setdefault("answerable", query["query_id"] in found)
     return list(queries.values()), list(judgments.values())
+
+
+def _flag(name: str, value: Any) -> Any:
+    """Return what a cell of CSV says of a flag; any other value as it is."""
+    if name not in _FLAGS or not isinstance(value, str):
+        return value
+    return {"true": True, "false": False}.get(value.strip().lower(), value)
 
 
 def _value(row: Row, column: str) -> Any:
@@ -234,19 +301,21 @@ def _grade(row: Row, column: str, sheet: str | os.PathLike[str], problems: list[
     value = row.values.get(column, 1) if column else 1
     try:
         number = float(value)
-        if number == int(number):
+        if number == int(number) and abs(number) <= _HIGHEST:
             return int(number)
     except (TypeError, ValueError, OverflowError):
         pass
-    message = f"grade {value!r} in column {column!r} is not a whole number"
+    message = f"grade {value!r} in column {column!r} is not a whole number from -{_HIGHEST} to {_HIGHEST}"
     problems.append(Problem(message, str(sheet), row.line))
     return 0
 
 
-def _ids(cell: object) -> list[str]:
-    """Return the ids that one cell names."""
+def _ids(cell: object, known: Mapping[str, int]) -> list[str]:
+    """Return the ids that one cell names; an id of the catalog may hold what otherwise separates ids."""
     if cell is None:
         return []
+    if isinstance(cell, str) and cell.strip() in known:
+        return [cell.strip()]
     if isinstance(cell, Iterable) and not isinstance(cell, str):
         return [str(doc_id) for doc_id in cell]
     return [part.strip() for part in _SEPARATORS.split(str(cell)) if part.strip()]
@@ -271,6 +340,8 @@ def _column(
 ) -> str:
     """Return the column that holds something; empty where there is none and none is needed."""
     columns = list(dict.fromkeys(name for row in rows for name in row.values))
+    if not rows:
+        raise FileError(f"{file}", [Problem("there is no row below the header", str(file))])
     if what in named:
         if named[what] in columns:
             return named[what]
@@ -284,6 +355,10 @@ def _column(
             return lower[name]
     if not needed:
         return ""
+    apart = [sign for sign in _OTHER_SEPARATORS if len(columns) == 1 and sign in columns[0]]
+    if apart:
+        message = f"the only column is {columns[0]!r}: separate columns with commas, or with tabs in a .tsv"
+        raise FileError(f"{file}", [Problem(message, str(file), 1)])
     problem = (
         f"no column holds the {what}; there are {listed(columns)}; usual names are {listed(usual)}; name the"
         f" right one: --column {what}=<column>"

@@ -14,7 +14,17 @@ from pytest_retrieval.measures.rank import MeasureKind
 from pytest_retrieval.measures.ranking import join
 from pytest_retrieval.model import ALL, GoldSet, Run
 
-__all__ = ["SLICE", "Cell", "cell_id", "declared", "described", "groups", "measures_of", "slug"]
+__all__ = [
+    "SLICE",
+    "Cell",
+    "cell_id",
+    "declared",
+    "described",
+    "groups",
+    "measures_of",
+    "slug",
+    "slug_faults",
+]
 
 SLICE = "slice:"
 """How the name of a cell over a slice begins."""
@@ -52,6 +62,28 @@ def slug(text: str) -> str:
     ('recall_5', 'several_modifiers', 'slice_follow_up')
     """
     return re.sub(r"[\W_]+", "_", text.lower()).strip("_")
+
+
+def slug_faults(strata: Iterable[str]) -> list[str]:
+    """Return a sentence on each stratum whose name makes no test id, or the id of another.
+
+    Examples
+    --------
+    >>> slug_faults(["one word", "one-word", "!"])
+    ["strata 'one word' and 'one-word' make the same test id, one_word; rename one of them", \
+"stratum '!' makes no test id, for it has no letter and no digit; rename it"]
+    """
+    first: dict[str, str] = {}
+    found = []
+    for name in strata:
+        other = first.setdefault(slug(name), name)
+        if not slug(name):
+            found.append(f"stratum {name!r} makes no test id, for it has no letter and no digit; rename it")
+        elif other != name:
+            found.append(
+                f"strata {other!r} and {name!r} make the same test id, {slug(name)}; rename one of them"
+            )
+    return found
 
 
 def measures_of(goldset: GoldSet, kinds: Sequence[MeasureKind] = ()) -> dict[str, tuple[Measure, ...]]:
@@ -133,6 +165,8 @@ def cell_id(cell: Cell) -> str:
 def _check_slugs(cells: Iterable[Cell]) -> None:
     seen: dict[str, Cell] = {}
     for cell in cells:
+        if not slug(cell.stratum):
+            raise InputError("; ".join(slug_faults([cell.stratum])))
         other = seen.setdefault(cell_id(cell), cell)
         if other != cell:
             raise InputError(

@@ -142,3 +142,74 @@ def test_a_folder_that_is_no_beir_folder(write, tmp_path):
         "there is no queries.jsonl",
         "there is no qrels/<split>.tsv",
     ]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("query,relevant\nlamp,\nrug,\n", "sheet.csv: no question has a document that answers it"),
+        ("query,relevant,grade\nlamp,c1,0\n", "sheet.csv: no question has a document that answers it"),
+        (
+            "query,relevant,type\nlamp,c1,a\nrug,c2,All\n",
+            "sheet.csv:3: stratum is 'All'; 'all' and names that",
+        ),
+        ("query,relevant,type\nlamp,c1,slice:x\n", "sheet.csv:2: stratum is 'slice:x'; 'all' and"),
+        (
+            "query,relevant,type\nlamp,c1,a b\nrug,c2,A-B\n",
+            "sheet.csv:3: strata 'a b' and 'A-B' make the same test",
+        ),
+        (
+            "query,relevant,type\nlamp,c1,a\nrug,c2,!?\n",
+            "sheet.csv:3: stratum '!?' makes no test id, for it has no",
+        ),
+        (
+            "query,relevant,grade\nlamp,c1,1e30\n",
+            "sheet.csv:2: grade '1e30' in column 'grade' is not a whole",
+        ),
+        ("qid,query,relevant\nq 1,lamp,c1\nq 1,lamp,c2\n", "sheet.csv:2: id 'q 1' has white space in it"),
+        (
+            "query,relevant,split\nrug,c2,train\nlamp,c1,\n",
+            "sheet.csv:3: query 'q002'|sheet.csv:3: split is empty",
+        ),
+        ("query,relevant,must\nlamp,c1,maybe\n", "sheet.csv:2: must is 'maybe'; allowed are true and false"),
+        (
+            "query,relevant,answerable\nlamp,c1,true\nrug,,true\n",
+            "sheet.csv:3: query 'q002' has no document of",
+        ),
+        ("query,relevant\n", "sheet.csv: there is no row below the header"),
+        (
+            "query;relevant\nlamp;c1\n",
+            "sheet.csv:1: the only column is 'query;relevant': separate columns with",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_sheet_is_told_with_its_line(sheet, text, message):
+    """The gold set is made of DataFrames, whose rows nobody has seen."""
+    with pytest.raises(FileError) as caught:
+        sheet(text)
+    assert any(one in str(caught.value) for one in message.split("|"))
+    assert "iloc" not in str(caught.value)
+    assert len(caught.value.problems) == 1
+
+
+@pytest.mark.parametrize("documents", ["id\nc1\n", "id,name,size\nc1,,\nc2, ,\n"])
+def test_a_catalog_in_which_nothing_could_be_found(sheet, documents):
+    with pytest.raises(GoldSetError, match=r"docs.csv: no document has a text beside its id"):
+        sheet("query,relevant\nlamp,c1\n", documents=documents)
+
+
+def test_an_id_may_hold_what_separates_ids(sheet):
+    documents = "id,name\na|b,lamp\nc;d,rug\ne,sofa\n"
+    goldset = sheet("query,relevant\nlamp,a|b\nrug,c;d\nboth,e|e\n", documents=documents)
+    assert dict(goldset.qrels) == {"q001": {"a|b": 1}, "q002": {"c;d": 1}, "q003": {"e": 1}}
+
+
+def test_flags_of_a_csv_file(sheet):
+    goldset = sheet("query,relevant,must,synthetic\nlamp,c1,true,FALSE\nrug,c2,,\n")
+    assert goldset.must == {"q001"}
+
+
+def test_a_beir_folder_in_which_nothing_could_be_found(beir, write):
+    write("beir/corpus.jsonl", '{"_id": "c1", "text": ""}\n{"_id": "c2"}\n')
+    with pytest.raises(GoldSetError, match="no document has a text beside its id"):
+        goldset_of_beir(beir, "mine")
