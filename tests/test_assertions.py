@@ -150,3 +150,11 @@ def test_the_helpers_work_without_pytest():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_arguments_the_other_way_round_are_told():
+    with pytest.raises(InputError, match="the run comes first, its judgments second"):
+        assert_recall(QRELS_SWAPPED, RUN_SWAPPED, k=5, at_least=0.5)
+
+
+RUN_SWAPPED, QRELS_SWAPPED = Run({"q": ["a"]}), Qrels({"q": {"a": 1}})

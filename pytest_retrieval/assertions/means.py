@@ -121,6 +121,8 @@ def _assert_mean(
     by: str | Mapping[str, str] | None,
 ) -> ScoreTable:
     __tracebackhide__ = True
+    if isinstance(run, Qrels) or isinstance(qrels, Run):
+        raise InputError("the run comes first, its judgments second: (run, qrels, k=…, at_least=…)")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise InputError(f"k is {k!r}; allowed is a whole number of at least 1")
     if isinstance(at_least, bool) or not isinstance(at_least, int | float) or not 0 <= at_least <= 1:

@@ -56,6 +56,8 @@ class QueryChange:
         Its scores.
     moves
         Where its relevant documents stood and stand.
+    returned
+        How many documents its rankings held, then and now; None where nobody says.
     cited_before, cited_after
         What the replies of a recording cite: document, its grade today (None where nobody judged it), and
         whether it was shown. None for a plain run.
@@ -66,6 +68,7 @@ class QueryChange:
     before: float
     after: float
     moves: tuple[Move, ...]
+    returned: tuple[int | None, int | None] = (None, None)
     cited_before: tuple[tuple[str, int | None, bool], ...] | None = None
     cited_after: tuple[tuple[str, int | None, bool], ...] | None = None
 
@@ -85,6 +88,7 @@ def changes_of(
             before=before,
             after=after,
             moves=_moves(goldset, evidence[query_id], run, query_id, level),
+            returned=(evidence[query_id].returned, len(run.get(query_id, ()))),
             cited_before=_cited(goldset, query_id, evidence[query_id].replies),
             cited_after=_cited(goldset, query_id, run.replies.get(query_id, ())),
         )

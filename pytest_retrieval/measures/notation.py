@@ -190,6 +190,8 @@ def parse_all(names: Iterable[str | Measure], kinds: Sequence[MeasureKind] = ())
     """Return the measures that names mean, each once, in the order given."""
     if isinstance(names, str | Measure):
         names = [names]
+    if not isinstance(names, Iterable):
+        raise MeasureError(f"measures are {names!r}; allowed is a list of names such as ['recall@5']")
     return tuple({measure.name: measure for measure in (parse(name, kinds) for name in names)}.values())
 
 

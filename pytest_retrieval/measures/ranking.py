@@ -262,11 +262,20 @@ def tie_sensitivity(run: Run, k: int) -> tuple[str, ...]:
     return tuple(query for query, length, up, down in changed if length > k and up != down)
 
 
+def _swapped(value: object, wanted: type[Qrels] | type[Run]) -> bool:
+    return isinstance(value, Run if wanted is Qrels else Qrels)
+
+
 def _check_type(name: str, value: object, wanted: type[Qrels] | type[Run]) -> None:
     if not isinstance(value, wanted):
         raise InputError(
             f"{name} is of type {type(value).__name__}; allowed is {wanted.__name__}, as in"
             f" {wanted.__name__}({{query_id: …}})"
+            + (
+                "; the judgments come first: evaluate(qrels, run, measures)"
+                if _swapped(value, wanted)
+                else ""
+            )
         )
 
 

@@ -31,7 +31,7 @@ from pytest_retrieval.model import ALL, Run
 from pytest_retrieval.plugin.against import accepted
 from pytest_retrieval.plugin.items import GateItem, fail, kinds_of, skip
 from pytest_retrieval.plugin.recordings import Recorded
-from pytest_retrieval.plugin.running import as_run
+from pytest_retrieval.plugin.running import as_run, check_required
 from pytest_retrieval.plugin.settings import PIN_ALL, PIN_NEW, PIN_RAISE
 from pytest_retrieval.plugin.state import PAYLOAD
 from pytest_retrieval.report.scorecard import row_of
@@ -81,8 +81,7 @@ class Gate:
             verdict = Verdict(
                 cell=cell,
                 status=ERROR,
-                message=f"this cell is collected by {len(owners)} tests: {listed(owners)}; give each test its"
-                " own gold sets or subjects: @pytest.mark.goldset(name, subjects=[…])",
+                message=_collected_twice(owners),
             )
         else:
             verdict = self._verdict(cell)
@@ -181,9 +180,7 @@ class Gate:
             It cannot be had, or is at fault.
         """
         session = self._session
-        lacking = session.goldsets.lacking(goldset.name, subject)
-        if lacking:
-            raise Unavailable(f"{subject} requires {listed(lacking)}, not installed here")
+        check_required(goldset, subject)
         recorded = self._recorded(goldset, subject)
         run = as_run(session.run(subject), subject) if recorded is None else recorded.run
         fault = session.fault((goldset.name, subject), run, lambda: fault_of(goldset, run))
@@ -438,6 +435,20 @@ class Gate:
             if told != cause:
                 text = f"{self._item.goldset}: {self._item.cell or ''} {told}"
         fail(text)
+
+
+def _collected_twice(nodeids: Sequence[str]) -> str:
+    tests = dict.fromkeys(nodeid.partition("[")[0] for nodeid in nodeids)
+    if len(tests) == 1:
+        return (
+            f"this cell is collected {len(nodeids)} times by one test, which is parametrised:"
+            f" {listed(nodeids)}; take the parameters away, and give each system a name in the fixture"
+            " `retrievers` and a table [subjects.name] in goldset.toml"
+        )
+    return (
+        f"this cell is collected by {len(tests)} tests: {listed(nodeids)}; give each test its own gold sets"
+        " or subjects: @pytest.mark.goldset(name, subjects=[…])"
+    )
 
 
 def _payload(goldset: str, rows: Sequence[dict[str, Any]] = (), notes: Sequence[str] = ()) -> dict[str, Any]:

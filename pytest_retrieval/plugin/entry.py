@@ -111,6 +111,19 @@ def pytest_configure(config: pytest.Config) -> None:
         start(config, folders, recordings)
 
 
+def pytest_exception_interact(
+    node: pytest.Item | pytest.Collector, call: pytest.CallInfo[object], report: pytest.TestReport
+) -> None:
+    """Say where gold sets were looked for, where a test asks for a fixture of ours and there is none."""
+    error = call.excinfo.value if call.excinfo is not None else None
+    if type(error).__name__ == "FixtureLookupError":
+        from pytest_retrieval.plugin.hint import hint
+
+        text = hint(node.config, getattr(error, "argname", None))
+        if text:
+            report.sections.append(("pytest-retrieval", text))
+
+
 def asked_for(config: pytest.Config) -> bool:
     """Return whether the project says that it uses the plugin, gold sets or not."""
     return bool(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -154,18 +153,6 @@ class GoldSets:
     def measures(self, name: str, subject: str, kinds: Sequence[MeasureKind]) -> tuple[Measure, ...]:
         """Return the measures of a subject, primary first; none where it is not declared."""
         return measures_of(self.get(name), kinds).get(subject, ())
-
-    def lacking(self, name: str, subject: str) -> list[str]:
-        """Return the packages that a subject requires and that are not installed."""
-        found = self.get(name).subjects.get(subject)
-        return [] if found is None else [package for package in found.requires if not _installed(package)]
-
-
-def _installed(package: str) -> bool:
-    try:
-        return importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def _or_raise(value: _Value | RetrievalError) -> _Value:

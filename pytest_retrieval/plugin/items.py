@@ -98,7 +98,7 @@ def choose(goldsets: GoldSets, default: str, mark: pytest.Mark | None, *, skip_m
 
 NO_GOLDSET = (
     "no gold set was found: a gold set is a folder with a goldset.toml below goldsets/, or below what the ini"
-    " key retrieval_goldsets names; `pytest-retrieval init` makes one"
+    " key retrieval_goldsets names (a BEIR folder needs one too); `pytest-retrieval init` makes one"
 )
 
 

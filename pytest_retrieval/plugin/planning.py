@@ -19,6 +19,7 @@ from pytest_retrieval.errors import RetrievalError, SettingsError, Unavailable
 from pytest_retrieval.files.plan import PLAN, Plan, Planned, load_plan, save_plan
 from pytest_retrieval.plugin.comparing import NOTES, TASK, Comparing, Notes, Task
 from pytest_retrieval.plugin.intents import TEST, Intent, counted, intents_of, never
+from pytest_retrieval.plugin.items import skip
 from pytest_retrieval.plugin.xdist import is_worker
 from pytest_retrieval.report.plan import exploratory_lines, look_lines, planned_lines
 
@@ -111,9 +112,7 @@ class Planning:
         except Unavailable as unavailable:
             if task is None or self._session.settings.fail_unavailable:
                 raise
-            pytest.skip(
-                f"{task.planned.name}: not compared, a retriever is unavailable: {unavailable.reason}"
-            )
+            skip(f"{task.planned.name}: not compared, a retriever is unavailable: {unavailable.reason}")
         if task is not None and (NOTES not in item.stash or item.stash[NOTES].planned is None):
             pytest.fail(
                 f"{task.planned.name}: this test never compared, so nothing was established: take the fixture"

@@ -12,6 +12,7 @@ from pytest_retrieval.errors import InputError, RetrievalError, RetrieverError, 
 from pytest_retrieval.files.recording import load_recording
 from pytest_retrieval.gate.staleness import Drift, drift_of
 from pytest_retrieval.model import GoldSet, Run
+from pytest_retrieval.plugin.running import lacking_of
 from pytest_retrieval.records import ANSWERS, Recording
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def drift_today(session: Session, goldset: GoldSet, subject: str, recorded: Reco
     retriever = declared.subject
     k = declared.k or recording.manifest.get("results_shown")
     assert isinstance(k, int), "the manifest was checked"
-    lacking = session.goldsets.lacking(goldset.name, retriever)
+    lacking = lacking_of(goldset, retriever)
     if lacking:
         return Drift(subject, unchecked=f"{retriever} requires {listed(lacking)}, not installed here")
     then = shown_then(recording, context)

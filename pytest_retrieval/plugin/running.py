@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -161,6 +162,7 @@ class Runs(Mapping[str, Run]):
         self._retrievers = retrievers
 
     def __getitem__(self, name: str) -> Run:
+        check_required(self._goldset, name)
         retrievers = self._asked()
         if name not in retrievers:
             raise KeyError(f"no retriever is named {name!r}; there are {listed(retrievers) or 'none'}")
@@ -184,6 +186,26 @@ class Runs(Mapping[str, Run]):
             f"the fixture `retrievers` returned {type(retrievers).__name__}; a mapping name → retriever is"
             ' needed: {"bm25": BM25(catalog)}'
         )
+
+
+def check_required(goldset: GoldSet, name: str) -> None:
+    """Raise Unavailable where a subject requires a package that is not installed, before it is made."""
+    lacking = lacking_of(goldset, name)
+    if lacking:
+        raise Unavailable(f"{name} requires {listed(lacking)}, not installed here")
+
+
+def lacking_of(goldset: GoldSet, name: str) -> list[str]:
+    """Return the packages that a subject requires and that are not installed."""
+    subject = goldset.subjects.get(name)
+    return [] if subject is None else [package for package in subject.requires if not _installed(package)]
+
+
+def _installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def as_run(value: Any, name: str) -> Run:

@@ -26,6 +26,8 @@ from pytest_retrieval.stats.signflip import smallest_p
 
 __all__ = ["failure", "number", "numbers", "table"]
 
+QUERIES = ("query", "queries")
+
 WORST = 10
 """Queries that a failure shows unless asked for all."""
 
@@ -112,7 +114,7 @@ def _fell(verdict: Verdict) -> list[str]:
     sign = "−" if verdict.higher_is_better else "+"
     lines = [
         f"  {before} → {after}  ({sign}{numbers(worse, 0.0)[0]}; tolerance {verdict.tolerance:g})"
-        f" over {verdict.n} queries: {verdict.lost} lost, {verdict.gained} gained,"
+        f" over {counted(verdict.n, *QUERIES)}: {verdict.lost} lost, {verdict.gained} gained,"
         f" {verdict.unchanged} unchanged"
     ]
     if pinned != before and verdict.pinned is not None:
@@ -124,9 +126,8 @@ def _fell(verdict: Verdict) -> list[str]:
     if overall is not None and verdict.cell.stratum != "all":
         was, now = numbers(overall.before, overall.after)
         hides = worse_by(overall.before, overall.after, verdict.higher_is_better) <= 0
-        lines.append(
-            f"  all {overall.n} queries: {was} → {now}" + (" (the average hides this loss)" if hides else "")
-        )
+        everything = f"all {overall.n} queries" if overall.n != 1 else "the only query"
+        lines.append(f"  {everything}: {was} → {now}" + (" (the average hides this loss)" if hides else ""))
     if verdict.best is not None and verdict.pinned is not None and verdict.best != verdict.pinned:
         lines.append(f"  best ever pinned: {number(verdict.best)}")
     return lines
@@ -190,7 +191,7 @@ def _query(
         then, now = _cited(change.cited_before, grades), _cited(change.cited_after, grades)
         lines.append(f"      cites {then} → {now}")
     shown = change.moves if details else change.moves[:MOVES]
-    lines += [f"      {_move(move, depth, grades)}" for move in shown]
+    lines += [f"      {_move(move, change.returned, depth, grades)}" for move in shown]
     if len(shown) < len(change.moves):
         lines.append(f"      … and {len(change.moves) - len(shown)} more documents moved")
     return lines
@@ -207,9 +208,10 @@ def _cited(cited: Sequence[tuple[str, int | None, bool]] | None, grades: dict[in
     return listed(texts, most=MOVES) or "nothing"
 
 
-def _move(move: Move, depth: int, grades: dict[int, str]) -> str:
+def _move(move: Move, returned: tuple[int | None, int | None], depth: int, grades: dict[int, str]) -> str:
     grade = grades.get(move.grade, f"grade {move.grade}")
-    text = f"{move.doc_id} ({grade})  {_rank(move.before, depth)} → {_rank(move.after, depth)}"
+    before, after = _rank(move.before, returned[0], depth), _rank(move.after, returned[1], depth)
+    text = f"{move.doc_id} ({grade})  {before} → {after}"
     if move.stages:
         ranks = ", ".join(f"{stage} {rank or '–'}" for stage, rank in move.stages.items())
         held = "no stage holds it" if move.last_held == NOT_FOUND else f"last held by {move.last_held}"
@@ -217,8 +219,12 @@ def _move(move: Move, depth: int, grades: dict[int, str]) -> str:
     return text
 
 
-def _rank(rank: int | None, depth: int) -> str:
-    return f"not in {depth}" if rank is None else f"rank {rank}"
+def _rank(rank: int | None, returned: int | None, depth: int) -> str:
+    if rank is not None:
+        return f"rank {rank}"
+    if returned is None or returned >= depth:
+        return f"not in {depth}"
+    return f"not among the {returned} returned" if returned else "nothing returned"
 
 
 def _evidence(verdict: Verdict) -> list[str]:
@@ -239,10 +245,15 @@ def _p(p: float) -> str:
 
 def _mend(verdict: Verdict, reproduce: str) -> list[str]:
     if verdict.status in (REGRESSED, UNDECIDED):
+        also = ""
+        if verdict.cell.stratum == ALL:
+            also = "; it pins every ranking anew, and so every stratum"
+        elif verdict.cell.stratum.startswith(SLICE):
+            also = "; it pins the rankings of these queries anew, and so their strata"
         return [
             "if the loss is meant:  pytest "
             + quoted(reproduce)
-            + ' --retrieval-pin=all --retrieval-reason "why"  (then review and commit the pins)'
+            + f' --retrieval-pin=all --retrieval-reason "why"  (then review and commit the pins{also})'
         ]
     if verdict.status == UNPINNED or verdict.is_new:
         return ["to pin what is new:  pytest --retrieval-pin=new  (then review and commit the pins)"]

@@ -99,7 +99,8 @@ def compare(
         unanswered = [(run, queries) for run, queries in without if queries]
     elif isinstance(a, Run) or isinstance(b, Run):
         raise InputError(
-            f"a is a {type(a).__name__} and b is a {type(b).__name__}; give two runs, or the scores of both"
+            f"a is a {type(a).__name__} and b is a {type(b).__name__}; give two runs, or the scores of both:"
+            " compare(a, b, measure, qrels=qrels)"
         )
     else:
         known, sides = _measure_of(a, b, measure, kinds), (_scores(a, "a"), _scores(b, "b"))

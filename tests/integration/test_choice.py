@@ -375,7 +375,7 @@ def test_a_parametrised_gate_test_gets_every_cell(pinned):
     )
     result = pinned.run()
     result.assert_outcomes(failed=6, passed=2)
-    result.stdout.fnmatch_lines(["*this cell is collected by 2 tests*"])
+    result.stdout.fnmatch_lines(["*this cell is collected 2 times by one test, which is parametrised: *"])
 
 
 def test_strata_and_ids_in_any_script(project):
@@ -392,3 +392,35 @@ def test_strata_and_ids_in_any_script(project):
         ["store: bm25 · recall@2 · слова is regressed", "  q/1 [[]x] “лампа”  1.000 → 0.000"]
     )
     project.run("-k", "слова").assert_outcomes(failed=1, deselected=3)
+
+
+def test_a_gate_that_is_parametrised_by_system_says_what_to_write(pinned):
+    pinned.write(
+        "test_search.py",
+        "import pytest\n@pytest.mark.parametrize('system', ['a', 'b'])\n"
+        "def test_pinned(gate, system):\n    gate.check()\n",
+    )
+    result = pinned.run("-k", "identifier")
+    result.assert_outcomes(failed=2, deselected=6)
+    result.stdout.fnmatch_lines(
+        ["*this cell is collected 2 times by one test, which is parametrised: *; take the parameters away, *"]
+    )
+
+
+@pytest.mark.parametrize("name", ["gate", "runs", "compare"])
+def test_below_the_root_a_missing_fixture_says_where_gold_sets_were_looked_for(pinned, monkeypatch, name):
+    pinned.write("tests/test_below.py", f"def test_it({name}): pass\ndef test_else(unheard_of): pass\n")
+    monkeypatch.chdir(pinned.path / "tests")
+    result = pinned.run("--rootdir=.")
+    result.assert_outcomes(errors=2)
+    text = result.stdout.str()
+    assert f"`{name}` is a fixture of pytest-retrieval where a gold set is found; no goldset.toml was" in text
+    assert str(pinned.path / "tests" / "goldsets") in text
+    assert text.count("is a fixture of pytest-retrieval") == 1
+
+
+def test_with_an_ini_file_gold_sets_are_found_from_below(pinned, monkeypatch):
+    pinned.write("pytest.ini", "[pytest]\n")
+    pinned.write("tests/test_below.py", "def test_it(catalog): assert len(catalog) == 9\n")
+    monkeypatch.chdir(pinned.path / "tests")
+    pinned.run().assert_outcomes(passed=1)

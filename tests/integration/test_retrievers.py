@@ -332,6 +332,18 @@ def test_a_package_that_is_required_and_missing(pinned):
     result.stdout.fnmatch_lines(["*(retrieval_unavailable = error)*"])
 
 
+def test_a_package_that_is_missing_skips_other_tests_of_the_subject_too(pinned):
+    pinned.write_goldset(toml=TOML + 'requires = ["no_such_package_here"]\n')
+    pinned.write("test_search.py", "def test_runs(runs):\n    assert runs['bm25']\n")
+    (pinned.path / "calls").unlink()
+    result = pinned.run("-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(
+        ["SKIPPED*unavailable: bm25 requires no_such_package_here, not installed here"]
+    )
+    assert pinned.lines("calls") == []
+
+
 def test_one_of_two_subjects_that_is_unavailable_is_named(pinned):
     pinned.write_goldset(toml=TOML + '[subjects.other]\nmeasures = ["recall@2"]\n')
     pinned.write("conftest.py", HEAD + "def search(query, k):\n    return TABLE[query]\n"

@@ -21,7 +21,7 @@ def test_a_loss_that_the_average_hides(pinned):
             "  all 5 queries: 0.700 → 0.800 (the average hides this loss)",
             "lost, worst first:",
             "  i1 “HX-1”  1.000 → 0.000",
-            "      a (exact)  rank 1 → not in 100",
+            "      a (exact)  rank 1 → not among the 3 returned",
             "*one-sided paired p = 0.5000; the smallest that 1 changed query allows is 0.5000.",
             'this cell alone:  pytest "test_search.py::test_pinned[[]store-bm25-recall_2-identifier[]]"',
             "if the loss is meant: *--retrieval-pin=all --retrieval-reason*",
@@ -158,8 +158,8 @@ def test_stages_say_which_held_a_lost_document_last(project):
     project.rank(i1={"lexical": ["x", "a"], "fused": ["x"]}, i2={"lexical": ["x"], "fused": ["x"]})
     project.run().stdout.fnmatch_lines(
         [
-            "      a (exact)  rank 1 → not in 100; last held by lexical (lexical 2, fused –)",
-            "      b (exact)  rank 1 → not in 100; no stage holds it (lexical –, fused –)",
+            "      a (exact)  rank 1 → not among the 1 returned; last held by lexical (lexical 2, fused –)",
+            "      b (exact)  rank 1 → not among the 1 returned; no stage holds it (lexical –, fused –)",
         ]
     )
 

@@ -209,3 +209,13 @@ def test_unanswered_queries_in_a_sentence():
     nothing = evaluate(Qrels({"q1": ["a"], "q2": ["a"]}), Run({}), ["mrr"])
     assert unanswered(nothing) == "2 judged queries got no ranking and score 0: q1, q2"
     assert unanswered(evaluate(Qrels({"q": ["a"]}), Run({"q": []}), ["mrr"])) == ""
+
+
+def test_arguments_the_other_way_round_are_told():
+    with pytest.raises(InputError, match=r"qrels is of type Run; .*; the judgments come first: evaluate"):
+        evaluate(Run({"q": ["a"]}), Qrels({"q": {"a": 1}}), ["recall@5"])
+
+
+def test_measures_that_are_no_list():
+    with pytest.raises(MeasureError, match="measures are None; allowed is a list of names"):
+        evaluate(Qrels({"q": {"a": 1}}), Run({"q": ["a"]}), None)

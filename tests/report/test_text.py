@@ -57,6 +57,38 @@ def test_a_number_that_is_none():
     assert [number(None), number(math.nan), number(0.0), number(2 / 3, 2)] == ["n/a", "n/a", "0.000", "0.67"]
 
 
+@pytest.mark.parametrize(
+    "returned, text",
+    [
+        ((100, 100), "d1 (exact)  rank 1 → not in 100"),
+        ((100, 37), "d1 (exact)  rank 1 → not among the 37 returned"),
+        ((3, 0), "d1 (exact)  rank 1 → nothing returned"),
+        ((None, None), "d1 (exact)  rank 1 → not in 100"),
+    ],
+)
+def test_a_document_is_not_in_more_than_was_returned(returned, text):
+    verdict = regressed(changes=(replace(change(1, moves=[move()]), returned=returned),))
+    assert text in told(verdict, grades={2: "exact"})
+
+
+@pytest.mark.parametrize(
+    "stratum, also",
+    [
+        ("words", "commit the pins)"),
+        ("all", "commit the pins; it pins every ranking anew, and so every stratum)"),
+        ("slice:x", "commit the pins; it pins the rankings of these queries anew, and so their strata)"),
+    ],
+)
+def test_what_accepting_a_loss_pins_besides(stratum, also):
+    assert told(regressed(cell=Cell("bm25", "recall@5", stratum))).endswith(also)
+
+
+def test_one_query_is_one_query():
+    text = told(regressed(n=1, overall=Overall(0.5, 0.4, 1)))
+    assert "over 1 query: " in text
+    assert "  the only query: 0.500 → 0.400" in text
+
+
 def test_a_regression():
     lines = told(regressed()).splitlines()
     assert lines[0] == "store: bm25 · recall@5 · words is regressed"
