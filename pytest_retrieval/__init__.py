@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         PinError,
         Problem,
         QueryMismatchError,
+        RecordingError,
         ReplayError,
         RetrievalError,
         RetrievalWarning,
@@ -70,7 +71,13 @@ if TYPE_CHECKING:
     from pytest_retrieval.measures.ranking import Judged, tie_sensitivity
     from pytest_retrieval.measures.table import ScoreTable, evaluate
     from pytest_retrieval.model import GoldSet, Qrels, Run
-    from pytest_retrieval.records import Answer, Call, Recording, Trace
+    from pytest_retrieval.record.recorder import Recorder, random_contexts
+    from pytest_retrieval.records import (
+        Answer,
+        Call,
+        Recording,
+        Trace,
+    )
     from pytest_retrieval.retrievers.adapters import (
         from_elasticsearch,
         from_haystack,
@@ -83,8 +90,18 @@ if TYPE_CHECKING:
     from pytest_retrieval.retrievers.overlap import ann_recall, filtered, overlap_at_k
     from pytest_retrieval.retrievers.reranking import Reranked, rerank
     from pytest_retrieval.retrievers.semantic import Semantic
-    from pytest_retrieval.retrievers.tuning import Sweep, depth_curve, fusion_sweep, unit_sweep
-    from pytest_retrieval.retrievers.units import UnitSearch, pool_units, sentences, units_of
+    from pytest_retrieval.retrievers.tuning import (
+        Sweep,
+        depth_curve,
+        fusion_sweep,
+        unit_sweep,
+    )
+    from pytest_retrieval.retrievers.units import (
+        UnitSearch,
+        pool_units,
+        sentences,
+        units_of,
+    )
     from pytest_retrieval.stats.compare import compare
     from pytest_retrieval.stats.comparison import Comparison
 
@@ -134,6 +151,7 @@ _ROOMS = {
         "PinError",
         "Problem",
         "QueryMismatchError",
+        "RecordingError",
         "ReplayError",
         "RetrievalError",
         "RetrievalWarning",
@@ -150,6 +168,7 @@ _ROOMS = {
     "measures.ranking": ("Judged", "tie_sensitivity"),
     "measures.table": ("ScoreTable", "evaluate"),
     "model": ("GoldSet", "Qrels", "Run"),
+    "record.recorder": ("Recorder", "random_contexts"),
     "records": ("Answer", "Call", "Recording", "Trace"),
     "retrievers.adapters": ("from_elasticsearch", "from_haystack", "from_langchain", "from_llama_index"),
     "retrievers.calling": ("retrieve",),
@@ -193,7 +212,9 @@ __all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
     "Qrels",
     "QueryMismatchError",
     "Quote",
+    "Recorder",
     "Recording",
+    "RecordingError",
     "ReplayError",
     "Reranked",
     "RetrievalError",
@@ -250,6 +271,7 @@ __all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
     "overlap_at_k",
     "planted_items",
     "pool_units",
+    "random_contexts",
     "replay",
     "rerank",
     "retrieve",

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pytest_retrieval.errors import RetrievalError, counted
+from pytest_retrieval.record.commands import record
 
 __all__ = ["main"]
 
@@ -47,6 +48,9 @@ ATTRIBUTES = "*/pins/*.jsonl linguist-generated=true\n"
 @click.version_option(package_name="pytest-retrieval")
 def main() -> None:
     """Retrieval quality, gated per kind of query, with pytest."""
+
+
+main.add_command(record)
 
 
 @main.command()

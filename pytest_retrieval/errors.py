@@ -10,6 +10,7 @@
     │   └── FileError                    a file cannot be used; lists every problem found in it
     │       ├── GoldSetError             … of a gold set
     │       └── PinError                 … of the pins or their evidence
+    ├── RecordingError                   a model could not be asked, or a journal of replies is damaged
     ├── ReplayError                      a call that a recording does not hold, or that failed when recorded
     ├── RetrieverError                   a retriever raised or returned something that is no ranking
     ├── SettingsError                    an option, ini value or goldset.toml that stops the session
@@ -37,6 +38,7 @@ __all__ = [
     "PinError",
     "Problem",
     "QueryMismatchError",
+    "RecordingError",
     "ReplayError",
     "RetrievalError",
     "RetrievalWarning",
@@ -149,6 +151,10 @@ class GoldSetError(FileError):
 
 class PinError(FileError):
     """The pins of a gold set, or their evidence, cannot be used."""
+
+
+class RecordingError(RetrievalError):
+    """A model could not be asked, or a journal of its replies is damaged."""
 
 
 class ReplayError(RetrievalError):

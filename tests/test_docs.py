@@ -296,9 +296,9 @@ def test_commands():
     for name, command in main.commands.items():
         assert f"### {name}\n" in text
         named = {code.partition(" ")[0] for code in codes(text)}
-        assert {
-            opt for parameter in command.params for opt in parameter.opts if opt.startswith("--")
-        } <= named
+        parts = [command, *getattr(command, "commands", {}).values()]
+        options = {opt for part in parts for parameter in part.params for opt in parameter.opts}
+        assert {opt for opt in options if opt.startswith("--")} <= named
 
 
 def test_names_of_columns_of_a_question_sheet():

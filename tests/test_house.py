@@ -23,6 +23,7 @@ ORDER = [
     "files",
     "retrievers",
     "report",
+    "record",
     "assertions",
     "plugin",
     "cli",

@@ -46,6 +46,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="why a pin is lowered or a locked plan changed; stored with it",
     )
     group.addoption(
+        "--retrieval-record",
+        metavar="{none,once,rewrite}",
+        default="none",
+        help="whether tests may ask a model: none = only read recordings; once = record what is missing;"
+        " rewrite = record anew",
+    )
+    group.addoption(
         "--retrieval-details", action="store_true", help="show every changed query, not the worst ten"
     )
     group.addoption(

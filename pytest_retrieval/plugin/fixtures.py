@@ -10,6 +10,7 @@ import pytest
 from pytest_retrieval.errors import RetrievalError
 from pytest_retrieval.plugin.checking import Gate
 from pytest_retrieval.plugin.items import Choice, fail
+from pytest_retrieval.plugin.recorders import Recorders
 from pytest_retrieval.plugin.recordings import Recordings
 from pytest_retrieval.plugin.running import Runs
 from pytest_retrieval.plugin.state import GATE, SESSION
@@ -112,6 +113,12 @@ def runs(request: pytest.FixtureRequest, goldset: GoldSet) -> Runs:
 def recordings(request: pytest.FixtureRequest) -> Recordings:
     """Recordings by name, each read on first use and checked against its gold set."""
     return request.config.stash[SESSION].recordings
+
+
+@pytest.fixture(scope="session")
+def recorder(request: pytest.FixtureRequest, goldset: GoldSet) -> Recorders:
+    """Reads a recording, or makes it where the command line allows that: `recorder(name, url=…, model=…)`."""
+    return Recorders(request.config.stash[SESSION], goldset)
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ class Recordings(Mapping[str, Recording]):
     """
 
     def __init__(self, folders: Sequence[Path], goldsets: GoldSets) -> None:
-        self._folders = folders
+        self._folders = list(folders)
         self._goldsets = goldsets
         self._read: dict[str, Recording | RetrievalError] = {}
         self._subjects: dict[tuple[str, str], Recorded] = {}
@@ -60,6 +60,16 @@ class Recordings(Mapping[str, Recording]):
 
     def __contains__(self, name: object) -> bool:
         return any(folder.name == name for folder in self._folders)
+
+    def folder(self, name: str) -> Path | None:
+        """Return the folder of a recording, or None where there is none of that name."""
+        return next((folder for folder in self._folders if folder.name == name), None)
+
+    def add(self, folder: Path) -> None:
+        """Take note of a recording that was made in this session; what was read of it before is forgotten."""
+        if folder not in self._folders:
+            self._folders.append(folder)
+        self._read.pop(folder.name, None)
 
     def subject(self, goldset: GoldSet, name: str) -> Recorded | None:
         """Return what a subject's name means among the recordings of a gold set; None where it means a run.

@@ -12,9 +12,20 @@ from pytest_retrieval.errors import SettingsError
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["PIN_ALL", "PIN_NEW", "PIN_RAISE", "Settings", "read"]
+__all__ = [
+    "PIN_ALL",
+    "PIN_NEW",
+    "PIN_RAISE",
+    "RECORD_NONE",
+    "RECORD_ONCE",
+    "RECORD_REWRITE",
+    "Settings",
+    "read",
+]
 
 PIN_NEW, PIN_RAISE, PIN_ALL = "new", "raise", "all"
+RECORD_NONE, RECORD_ONCE, RECORD_REWRITE = "none", "once", "rewrite"
+_RECORDS = (RECORD_NONE, RECORD_ONCE, RECORD_REWRITE)
 _PINS = (PIN_NEW, PIN_RAISE, PIN_ALL)
 _UNAVAILABLE = ("skip", "error")
 _MISSING = ("error", "skip")
@@ -39,6 +50,8 @@ class Settings:
         Why a pin is lowered, or a locked plan changed.
     against, accept_lowered
         Revision to judge against, and whether what was lowered with a reason passes there.
+    record
+        ``"none"``, ``"once"`` or ``"rewrite"``.
     details
         Whether failures show every query.
     fail_unavailable
@@ -54,6 +67,7 @@ class Settings:
     pin: str = ""
     lock: bool = False
     reason: str = ""
+    record: str = RECORD_NONE
     details: bool = False
     against: str = ""
     accept_lowered: bool = False
@@ -81,6 +95,9 @@ def read(config: pytest.Config) -> Settings:
     missing = config.getini("retrieval_missing")
     if missing not in _MISSING:
         raise SettingsError(f"retrieval_missing = {missing}: allowed are {', '.join(_MISSING)}")
+    record = config.getoption("--retrieval-record")
+    if record not in _RECORDS:
+        raise SettingsError(f"--retrieval-record={record}: allowed are {', '.join(_RECORDS)}")
     if pin == PIN_ALL and not reason:
         raise SettingsError(
             "--retrieval-pin=all lowers pins: say why with --retrieval-reason 'text'; it is stored with them"
@@ -113,6 +130,7 @@ def read(config: pytest.Config) -> Settings:
         pin=pin,
         lock=lock,
         reason=reason,
+        record=record,
         details=bool(config.getoption("--retrieval-details")),
         fail_unavailable=unavailable == "error",
         skip_missing=missing == "skip",
