@@ -53,8 +53,8 @@ ANSWER_EXAMPLES = [
 
 AGENT = (
     "You find products for shoppers. First search, at most {searches} times, then pick up to {picks} products"
-    ' by their IDs, only from the results. Reply as JSON: {"action": "search", "query": "...", "picks": []} or'
-    ' {"action": "pick", "query": "", "picks": ["..."]}'
+    ' by their IDs, only from the results. Reply as JSON: {"action": "search", "query": "...", "picks": []}'
+    ' or {"action": "pick", "query": "", "picks": ["..."]}'
 )
 AGENT_EXAMPLES = [
     {"role": "user", "content": "a shelf for my books"},
