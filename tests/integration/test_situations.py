@@ -16,6 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from .conftest import CONFTEST, DOCUMENTS, GATE, GOLD, QUERIES, TOML, Project
+from .test_against import commit, git
 
 PAGE = Path(__file__).parents[2] / "docs" / "situations.md"
 
@@ -580,6 +581,74 @@ def another_failed(project):
 @situation("`CI` is set")
 def under_ci(project):
     project.monkeypatch.setenv("CI", "true")
+
+
+# A branch against its base
+
+
+def branch(project):
+    """Put the project under git, on a branch off what is pinned."""
+    project.write(".gitignore", "calls\nbuilds\n__pycache__/\n")
+    git(project, "init", "-q", "-b", "main")
+    commit(project, "pinned")
+    git(project, "switch", "-q", "-c", "feature")
+
+
+@situation("a branch changed nothing")
+def untouched(project):
+    branch(project)
+
+
+@situation("a branch made search worse, and lowered its pin with a reason")
+def lowered(project):
+    branch(project)
+    project.rank(i1=["x"], w2=["e"])
+    project.pin("all", "--retrieval-reason", "HX-1 is sold no longer")
+
+
+@situation("a branch made search worse, and widened the tolerance")
+def loosened(project):
+    branch(project)
+    settings(project, "tolerance = 0.6")
+    project.rank(i1=["x"], w2=["e"])
+
+
+@situation("a branch deleted a hard query, and pinned it away")
+def hard_deleted(project):
+    branch(project)
+    removed(project)
+    project.pin()
+
+
+@situation("a branch made search worse, and changed the judgments so that it does not show")
+def flipped(project):
+    branch(project)
+    project.rank(w3=["x", "y"])
+    project.write_goldset(gold=dict(GOLD, w3={"f": 0, "x": 2}))
+
+
+@situation("a branch made search worse, and moved the query to a stratum that gained")
+def moved_away(project):
+    branch(project)
+    project.rank(i1=["x"], w2=["e"])
+    project.write_goldset(queries=dict(QUERIES, i1=("HX-1", "words")))
+
+
+@situation("a branch corrected a judgment that helps nobody")
+def corrected(project):
+    branch(project)
+    project.write_goldset(gold=dict(GOLD, i1={"a": 2}))
+
+
+@situation("a branch renamed the folder of the gold set")
+def folder_renamed(project):
+    branch(project)
+    project.goldset.rename(project.path / "goldsets" / "shop")
+
+
+@situation("there is no repository")
+def no_repository(project):
+    project.monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(project.path.parent))
 
 
 FAILED = re.compile(r"^_{2,} (?!coverage).* _{2,}$")
