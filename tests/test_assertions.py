@@ -82,7 +82,7 @@ def test_every_class_that_fails_is_told():
 
 
 def test_an_undefined_mean_fails():
-    with pytest.raises(AssertionError, match="recall@2 is undefined: none of 1 queries has what it needs"):
+    with pytest.raises(AssertionError, match="recall@2 is undefined: none of 1 query has what it needs"):
         assert_recall(Run({"q1": ["a"]}), Qrels({"q1": {}}, unanswerable=["q1"]), k=2, at_least=0.0)
 
 
@@ -135,7 +135,7 @@ def test_a_failing_helper_points_at_the_test(pytester):
     result.stdout.fnmatch_lines(
         [
             ">   *assert_recall(Run(*",
-            "E   *AssertionError: recall@5 is 0.000 over 1 queries; *",
+            "E   *AssertionError: recall@5 is 0.000 over 1 query; *",
             "*test_a_failing*.py:3: *",
         ]
     )

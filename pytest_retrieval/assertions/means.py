@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from pytest_retrieval.errors import InputError
+from pytest_retrieval.errors import InputError, counted
 from pytest_retrieval.measures.notation import parse
 from pytest_retrieval.measures.strata import aligned, members
 from pytest_retrieval.measures.table import ScoreTable, evaluate, mean_of, unanswered
@@ -23,6 +23,8 @@ __all__ = [
     "assert_precision",
     "assert_recall",
 ]
+
+QUERIES = ("query", "queries")
 
 WORST = 5
 """Queries that a failing helper names per stratum."""
@@ -162,12 +164,12 @@ def _shortfall(measure: str, name: str, mean: float, at_least: float, scores: Ma
     place = f" of {name}" if name else ""
     defined = {query_id: score for query_id, score in scores.items() if score == score}
     if math.isnan(mean):
-        return f"{measure}{place} is undefined: none of {len(scores)} queries has what it needs"
+        return f"{measure}{place} is undefined: none of {counted(len(scores), *QUERIES)} has what it needs"
     worst = sorted(defined, key=lambda query_id: (defined[query_id], query_id))[:WORST]
     lowest = ", ".join(f"{query_id} {defined[query_id]:.3f}" for query_id in worst)
     return (
-        f"{measure}{place} is {apart(mean, at_least)} over {len(defined)} queries; at least {at_least:g} is"
-        f" asked for; lowest: {lowest}"
+        f"{measure}{place} is {apart(mean, at_least)} over {counted(len(defined), *QUERIES)}; at least"
+        f" {at_least:g} is asked for; lowest: {lowest}"
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from pytest_retrieval.answers.citations import Citations, check_citations
-from pytest_retrieval.assertions.means import WORST, apart, observers
-from pytest_retrieval.errors import InputError, listed
+from pytest_retrieval.assertions.means import QUERIES, WORST, apart, observers
+from pytest_retrieval.errors import InputError, counted, listed
 from pytest_retrieval.measures.answer_table import AnswerRow, AnswerTable, score_answers
 from pytest_retrieval.measures.table import mean_of
 from pytest_retrieval.model import Qrels
@@ -246,10 +246,10 @@ def _shortfall(
     place = f" of {name}" if name else ""
     defined = {key: score for key, score in scores.items() if score == score}
     if not defined:
-        return f"{what}{place} is undefined: none of {len(scores)} queries has a relevant document"
+        return f"{what}{place} is undefined: none of {counted(len(scores), *QUERIES)} has a relevant document"
     worst = sorted(defined, key=lambda key: (defined[key], key))[:WORST]
     lowest = listed(f"{query_id} {defined[query_id, context]:.3f}" for query_id, context in worst)
     return (
-        f"{what}{place} is {apart(mean, at_least)} over {len(defined)} queries; at least {at_least:g} is"
-        f" asked for; lowest: {lowest}"
+        f"{what}{place} is {apart(mean, at_least)} over {counted(len(defined), *QUERIES)}; at least"
+        f" {at_least:g} is asked for; lowest: {lowest}"
     )

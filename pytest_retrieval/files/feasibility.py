@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, final
 
 from pytest_retrieval.errors import RetrievalError, SettingsError
-from pytest_retrieval.files.goldset import load_goldset
+from pytest_retrieval.files.goldset import load_with_notes
 from pytest_retrieval.files.pins import load_pins
 from pytest_retrieval.files.plan import Plan, load_plan
 from pytest_retrieval.gate.cells import measures_of
@@ -73,13 +72,12 @@ def feasibility_of(folder: Path, changed_share: float) -> Checked:
     """
     folder = folder.parent if folder.is_file() else folder
     faults: list[RetrievalError] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        goldset = _read(load_goldset, folder, faults)
-        pins = _read(load_pins, folder, faults)
-        plan = _read(load_plan, folder, faults)
-    if faults or goldset is None or pins is None:
+    read = _read(load_with_notes, folder, faults)
+    pins = _read(load_pins, folder, faults)
+    plan = _read(load_plan, folder, faults)
+    if faults or read is None or pins is None:
         raise SettingsError("\n".join(map(str, faults)))
+    goldset, notes = read
     measures = measures_of(goldset)
     every = parse_all([measure for of_subject in measures.values() for measure in of_subject])
     splits = goldset.qrels.splits or {}
@@ -98,7 +96,7 @@ def feasibility_of(folder: Path, changed_share: float) -> Checked:
         locked=plan is not None,
         gate=gate_feasibility(goldset, measures, pins, changed_share=changed_share),
         planned=rows,
-        notes=tuple(str(warning.message) for warning in caught),
+        notes=tuple(notes),
     )
 
 

@@ -39,7 +39,7 @@ from pytest_retrieval.model import GoldSet, Qrels, Subject
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["goldset_from_frames", "load_content", "load_goldset", "read_settings"]
+__all__ = ["goldset_from_frames", "load_content", "load_goldset", "load_with_notes", "read_settings"]
 
 
 def load_goldset(path: str | os.PathLike[str]) -> GoldSet:
@@ -80,6 +80,14 @@ def load_goldset(path: str | os.PathLike[str]) -> GoldSet:
     <GoldSet 'birds': 1 queries, no catalog, <Qrels: 1 queries, 1 judgments, relevant from grade 1>>
     """
     return load_content(read_settings(path))
+
+
+def load_with_notes(path: str | os.PathLike[str]) -> tuple[GoldSet, list[str]]:
+    """Read a gold set as `load_goldset` does, and return beside it what that would warn of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        goldset = load_goldset(path)
+    return goldset, [str(warning.message) for warning in caught]
 
 
 def load_content(settings: Settings) -> GoldSet:

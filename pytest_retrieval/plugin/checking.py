@@ -308,7 +308,8 @@ class Gate:
         unavailable: dict[str, str] = {}
         if unpinned and not session.settings.pin:
             problems.append(
-                f"{len(unpinned)} of {len(cells)} cells have no pin yet: {listed(unpinned, 5)}\n"
+                f"{len(unpinned)} of {counted(len(cells), 'cell', 'cells')}"
+                f" {'has' if len(unpinned) == 1 else 'have'} no pin yet: {listed(unpinned, 5)}\n"
                 "to pin what is new:  pytest --retrieval-pin=new  (then review and commit the pins)"
             )
         for subject in sorted({cell.subject for cell in cells}):

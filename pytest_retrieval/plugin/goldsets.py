@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, final
 
 from pytest_retrieval.errors import InputError, RetrievalError, SettingsError, listed
-from pytest_retrieval.files.goldset import load_goldset
+from pytest_retrieval.files.goldset import load_with_notes
 from pytest_retrieval.files.pins import load_pins, read_pins_toml
 from pytest_retrieval.files.settings import FILE_NAMING, read_settings
 from pytest_retrieval.gate.cells import Cell, declared, measures_of
@@ -98,13 +97,10 @@ class GoldSets:
             Its files cannot be used.
         """
         if name not in self._goldsets:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                try:
-                    self._goldsets[name] = load_goldset(self.folders[name])
-                except RetrievalError as error:
-                    self._goldsets[name] = error
-            self._notes[name] = [str(warning.message) for warning in caught]
+            try:
+                self._goldsets[name], self._notes[name] = load_with_notes(self.folders[name])
+            except RetrievalError as error:
+                self._goldsets[name] = error
         return _or_raise(self._goldsets[name])
 
     def notes(self, name: str) -> list[str]:

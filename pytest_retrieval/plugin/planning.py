@@ -18,6 +18,7 @@ from pytest_retrieval import assertions
 from pytest_retrieval.errors import RetrievalError, SettingsError, Unavailable
 from pytest_retrieval.files.plan import PLAN, Plan, Planned, load_plan, save_plan
 from pytest_retrieval.plugin.comparing import NOTES, TASK, Comparing, Notes, Task
+from pytest_retrieval.plugin.ending import fail_session
 from pytest_retrieval.plugin.intents import TEST, Intent, counted, intents_of, never
 from pytest_retrieval.plugin.items import skip
 from pytest_retrieval.plugin.xdist import is_worker
@@ -145,10 +146,12 @@ class Planning:
         if notes is not None and not is_worker(self._session.config):
             self._notes[report.nodeid] = notes
 
-    def pytest_sessionfinish(self) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the plans, if that was asked for and everything that was selected has reported."""
         if self._session.settings.lock and not is_worker(self._session.config):
-            self._lock()
+            for nodeid, text in self._lock():
+                fail_session(session, f"{nodeid.partition('[')[0]}[plan_not_written]", text)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print what was compared, what of a plan did not run, and who looked at the test split."""
@@ -170,7 +173,7 @@ class Planning:
         seen = sum(splits.get(query_id) == TEST for query_id in qrels.query_ids)
         if seen and self._node is not None:
             notes = self._node.stash.setdefault(NOTES, Notes())
-            notes.looks.append(f"{what} over {seen} test queries")
+            notes.looks.append(f"{what} over {seen} test quer{'y' if seen == 1 else 'ies'}")
 
     def _gone(self, goldset: str, plan: Plan, intents: Mapping[pytest.Item, Intent]) -> tuple[Planned, ...]:
         """Return the locked comparisons that no test makes any more, as far as this session can know."""
@@ -297,13 +300,14 @@ class Planning:
         message = f"{text}. Bring it back, or take it out of the plan and say why:  {LOCK}{WHY}\n{then}"
         return PlanItem.from_parent(parent, name=planned.name, message=message)
 
-    def _lock(self) -> None:
-        """Write every plan that changed."""
+    def _lock(self) -> list[tuple[str, str]]:
+        """Write every plan that changed; return a planned test and the reason for each that cannot be."""
         notes = [note for note in self._notes.values() if note["lock"] or note["gone"]]
         if len(notes) < self._selected or any(len(notes) < note["selected"] for note in notes):
             most = max([self._selected, *(note["selected"] for note in notes)])
             self._told.append(f"plans not written: {len(notes)} of {most} planned tests reported")
-            return
+            return []
+        unwritten = []
         if not notes:
             self._told.append("nothing to lock: no test that was selected is marked planned_comparison")
         for name in sorted({note["goldset"] for note in notes}):
@@ -316,6 +320,9 @@ class Planning:
                 )
             except (RetrievalError, OSError) as error:
                 self._told.append(f"{name}: plan not written: {error}")
+                test = next(nodeid for nodeid, note in self._notes.items() if note["goldset"] == name)
+                unwritten.append((test, self._told[-1]))
+        return unwritten
 
     def _lock_one(self, name: str, found: list[Planned], gone: list[str]) -> None:
         old = self._plan(name)

@@ -17,6 +17,7 @@ from pytest_retrieval.gate.pin import Pins
 from pytest_retrieval.plugin import fixtures, markers, vanishing
 from pytest_retrieval.plugin.against import Against
 from pytest_retrieval.plugin.collecting import Collecting
+from pytest_retrieval.plugin.ending import fail_session
 from pytest_retrieval.plugin.goldsets import GoldSets
 from pytest_retrieval.plugin.items import Choice, GateItem, choose, skip
 from pytest_retrieval.plugin.ledger import Ledger
@@ -338,8 +339,7 @@ class Session:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int | pytest.ExitCode) -> None:
         """Write the pins, if that was asked for and everything that was selected has reported.
 
-        Only now is it known whether they can be written. Where they cannot, a failed report says so: JUnit
-        and annotations see it, and the exit code follows, as for any other failure.
+        Only now is it known whether they can be written.
         """
         self.retrievals.close()
         if is_worker(self.config) or not self.settings.pin:
@@ -351,10 +351,7 @@ class Session:
         failed = exitstatus != pytest.ExitCode.OK
         self._ledger.pin(self.goldsets, kinds, self.settings.reason, failed=failed)
         for nodeid, text in self._ledger.unwritten:
-            file, _, name = nodeid.partition("::")
-            report = pytest.TestReport(nodeid, (file, None, name), {}, "failed", text, "call")
-            self.config.hook.pytest_runtest_logreport(report=report)
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            fail_session(session, nodeid, text)
 
     def pytest_unconfigure(self) -> None:
         """Remove the copies of a base; where nobody asked for one, none is made."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pytest_retrieval.errors import counted
 from pytest_retrieval.report.text import number
 from pytest_retrieval.stats.thresholds import format_p, format_threshold, format_value
 
@@ -22,8 +23,9 @@ def lines_of(checked: Checked) -> list[str]:
     goldset, plan = checked.goldset, checked.plan
     documents = "no catalog" if goldset.catalog is None else f"{len(goldset.catalog)} documents"
     lines = [
-        f"{goldset.name}: {len(goldset.queries)} queries, {documents},"
-        f" {len(goldset.qrels.doc_ids)} judgments, {checked.pinned} pinned cells: readable",
+        f"{goldset.name}: {counted(len(goldset.queries), 'query', 'queries')}, {documents},"
+        f" {counted(len(goldset.qrels.doc_ids), 'judgment', 'judgments')},"
+        f" {counted(checked.pinned, 'pinned cell', 'pinned cells')}: readable",
         *(f"note: {note}" for note in checked.notes),
     ]
     if checked.gate:

@@ -585,6 +585,23 @@ def test_nothing_to_lock_is_said(shop):
     assert not shop.plan.exists()
 
 
+def test_a_plan_that_cannot_be_written_fails_the_session_where_junit_sees_it(shop):
+    shop.project.write(
+        "tests/conftest.py",
+        "from pathlib import Path\n\ndef pytest_collection_finish():\n"
+        f"    Path({str(shop.plan)!r}).mkdir()\n",
+    )
+    result = shop.lock("--junitxml=report.xml")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "store: plan not written: *Is a directory*",
+            "FAILED tests/test_plans.py::test_*[[]plan_not_written[]]*",
+        ]
+    )
+    assert 'failures="1"' in (shop.project.path / "report.xml").read_text()
+
+
 def test_nothing_is_written_unless_all_reported(shop):
     shop.tests("def test_first(): assert 0\n", "tests/test_a.py")
     shop.lock("-x").stdout.fnmatch_lines(["plans not written: 0 of 2 planned tests reported"])
