@@ -102,7 +102,7 @@ def test_a_new_stratum_fails_until_it_is_pinned(pinned):
     result = pinned.run()
     result.assert_outcomes(failed=2, passed=3)
     result.stdout.fnmatch_lines(
-        ["store: 1 of 4 cells have no pin yet: *sofas", "store: bm25 · recall@2 · sofas is unpinned"]
+        ["store: 1 of 4 cells has no pin yet: *sofas", "store: bm25 · recall@2 · sofas is unpinned"]
     )
     result.stdout.fnmatch_lines(["note: 1 query added and not pinned yet; *: n1"])
 
