@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from pytest_retrieval.files.goldset import goldset_from_frames, load_goldset
     from pytest_retrieval.files.recording import load_recording
     from pytest_retrieval.files.trec import load_qrels, load_run, save_run
-    from pytest_retrieval.measures.answer_table import AnswerTable, score_answers
+    from pytest_retrieval.measures.answer_table import AnswerTable, score_answers, spearman_with_share
     from pytest_retrieval.measures.notation import Measure
     from pytest_retrieval.measures.rank import MeasureKind
     from pytest_retrieval.measures.ranking import Judged, tie_sensitivity
@@ -162,7 +162,7 @@ _ROOMS = {
     "files.goldset": ("goldset_from_frames", "load_goldset"),
     "files.recording": ("load_recording",),
     "files.trec": ("load_qrels", "load_run", "save_run"),
-    "measures.answer_table": ("AnswerTable", "score_answers"),
+    "measures.answer_table": ("AnswerTable", "score_answers", "spearman_with_share"),
     "measures.notation": ("Measure",),
     "measures.rank": ("MeasureKind",),
     "measures.ranking": ("Judged", "tie_sensitivity"),
@@ -279,6 +279,7 @@ __all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
     "score_answers",
     "score_traces",
     "sentences",
+    "spearman_with_share",
     "steered",
     "support_by_grade",
     "tie_sensitivity",

@@ -14,7 +14,7 @@ from pytest_retrieval.records import Answer, answers_from
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AnswerRow", "AnswerTable", "score_answers"]
+__all__ = ["AnswerRow", "AnswerTable", "score_answers", "spearman_with_share"]
 
 _NAN = float("nan")
 
@@ -263,6 +263,56 @@ def score_answers(
     by_query = qrels.strata if strata is None else strata
     known = [answer for answer in values if answer.query_id in qrels]
     return AnswerTable(tuple(_row(answer, qrels, by_query or {}, allowed, pattern) for answer in known))
+
+
+def spearman_with_share(answers: object, qrels: Qrels, measure: str = "context_precision@5") -> float:
+    """Return Spearman's correlation of a context's measure with the exact share of its answer.
+
+    It describes one recording. Both sides use the same judgments, and an answer can only cite what its
+    context holds, so some of it is built in.
+
+    Parameters
+    ----------
+    answers
+        Answers, mappings, a DataFrame or a recording, of one kind of context or several.
+    qrels
+        Judgments.
+    measure
+        Measure of a ranking, scored on each answer's context.
+
+    Returns
+    -------
+    float
+        In [−1, 1]; NaN where either side never varies or fewer than two answers have both.
+
+    Raises
+    ------
+    InputError, QueryMismatchError, MeasureError
+        As `score_answers` and `evaluate` do.
+
+    References
+    ----------
+    Spearman, The proof and measurement of association between two things, 1904.
+    """
+    import numpy as np
+
+    from pytest_retrieval.measures.table import evaluate
+    from pytest_retrieval.model import Run
+
+    values = answers_from(answers)
+    shares = [row.exact_share for row in score_answers(values, qrels).rows]
+    scores = []
+    for answer in values:
+        context = list(dict.fromkeys(answer.context_ids))
+        of_answer = evaluate(qrels.select([answer.query_id]), Run({answer.query_id: context}), [measure])
+        scores.append(float(of_answer.values[0, 0]))
+    both = [(a, b) for a, b in zip(scores, shares, strict=True) if a == a and b == b]
+    columns = np.array(both, dtype=np.float64).reshape(-1, 2).T
+    if len(both) < 2 or (columns.min(axis=1) == columns.max(axis=1)).any():
+        return _NAN
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(columns[0], columns[1]).statistic)
 
 
 def _row(
