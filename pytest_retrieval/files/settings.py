@@ -34,7 +34,9 @@ FILE_NAMING = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """Names that can name a file everywhere, as a subject's names its evidence."""
 
 _GOLDSET = re.compile(r"[^\W_](?:[\w .-]*[\w.-])?")
-_MEASURE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\([^()]*\))?(?:@[1-9][0-9]{0,8})?")
+_MEASURE = re.compile(
+    r"[A-Za-z_][A-Za-z0-9_]*(?:\([^()]*\))?(?:@[1-9][0-9]{0,8})?|label:[A-Za-z_][A-Za-z0-9_-]*(?:\([^()]*\))?"
+)
 
 
 @final

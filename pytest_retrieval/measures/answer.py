@@ -85,8 +85,8 @@ def declined_wrongly(judged: Judged, k: int | None) -> FloatArray:
 
 def _number(name: str, judged: Judged) -> FloatArray:
     replies = _replies(judged, name)
-    if not replies.numbers:
-        raise MeasureError(f"this recording has no {name}, and no other number either")
+    if not replies.answered.any():
+        return np.full(len(judged.query_ids), np.nan)
     if name not in replies.numbers:
         known = ", ".join(sorted(replies.numbers)) or "none"
         raise MeasureError(f"this recording has no {name}; its numbers are {known}")

@@ -56,9 +56,11 @@ class JudgedReplies:
 def join_replies(qrels: Qrels, run: Run) -> JudgedReplies | None:
     """Return the first reply to each judged query joined with its judgments; None for a plain run.
 
+    A run without any ranking may be one of replies that has none.
+
     Several replies to one query are scored one by one (`evaluate` does so) and then averaged.
     """
-    if not run.replies:
+    if not run.replies and len(run):
         return None
     replies = [(run.replies.get(query_id) or (None,))[0] for query_id in qrels.query_ids]
     cited, shown = _rows(qrels, replies, "cited"), _rows(qrels, replies, "shown")

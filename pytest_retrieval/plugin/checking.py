@@ -182,6 +182,8 @@ class Gate:
         session = self._session
         check_required(goldset, subject)
         recorded = self._recorded(goldset, subject)
+        if recorded is not None:
+            recorded.refuse_uncalibrated(self._measures(subject))
         run = as_run(session.run(subject), subject) if recorded is None else recorded.run
         fault = session.fault((goldset.name, subject), run, lambda: fault_of(goldset, run))
         if fault:

@@ -11,11 +11,13 @@ from pytest_retrieval.answers.subjects import context_of, run_of, shown_then
 from pytest_retrieval.errors import InputError, RetrievalError, RetrieverError, Unavailable, listed
 from pytest_retrieval.files.recording import load_recording
 from pytest_retrieval.gate.staleness import Drift, drift_of
+from pytest_retrieval.measures.answer import LABEL
 from pytest_retrieval.model import GoldSet, Run
 from pytest_retrieval.plugin.running import lacking_of
 from pytest_retrieval.records import ANSWERS, Recording
 
 if TYPE_CHECKING:
+    from pytest_retrieval.measures.notation import Measure
     from pytest_retrieval.plugin.goldsets import GoldSets
     from pytest_retrieval.plugin.session import Session
 
@@ -28,6 +30,20 @@ class Recorded(NamedTuple):
     recording: Recording
     context: str
     run: Run
+
+    def refuse_uncalibrated(self, measures: Sequence[Measure]) -> None:
+        """Refuse measures that read a label whose judge nobody calibrated.
+
+        Raises
+        ------
+        InputError
+            There is one; the message has the label's mean, as uncalibrated.
+        """
+        for measure in measures:
+            label = measure.kind.name.removeprefix(LABEL)
+            if measure.kind.name != label and label in self.recording.uncalibrated:
+                note = next(note for note in self.recording.notes if f" label {label} " in note)
+                raise InputError(note)
 
 
 @final
