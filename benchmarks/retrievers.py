@@ -27,11 +27,15 @@ from pytest_retrieval import (
     Qrels,
     Run,
     Semantic,
+    depth_curve,
     evaluate,
     fuse,
+    fusion_sweep,
     load_goldset,
     load_qrels,
     retrieve,
+    unit_sweep,
+    units_of,
 )
 from pytest_retrieval.retrievers.texts import texts_of
 
@@ -269,6 +273,30 @@ def report(collection: Collection, runs: Mapping[str, Run]) -> str:
     return "\n\n".join(text)
 
 
+def tuning(model: object, cache: str | None) -> str:
+    """Candidate depth, fusion constant and unit, on the train split of the furniture shop."""
+    shop = load_goldset(GOLDSETS / "furniture")
+    queries = {query_id: shop.text_of(query_id) for query_id in shop.gated_queries}
+    depth = 500
+    runs = {"BM25": retrieve(BM25(shop.catalog), queries, depth, name="BM25")}
+    sweeps = [("BM25", depth_curve(shop.qrels, runs["BM25"]))]
+    if model is not None:
+        semantic = Semantic(shop.catalog, model=model, cache=cache)
+        runs["semantic"] = retrieve(semantic, queries, depth, name="semantic")
+        sweeps.append(("hybrid", depth_curve(shop.qrels, fuse(runs))))
+        sweeps.append(("hybrid", fusion_sweep(shop.qrels, runs)))
+    fields = ["name", "class", "category", "description"]
+    units = {
+        "whole item": units_of(shop.catalog, fields),
+        "name": units_of(shop.catalog, ["name"]),
+        "description": units_of(shop.catalog, ["description"]),
+        "sentences": units_of(shop.catalog, ["description"], split="description"),
+        "sentences, other fields": units_of(shop.catalog, fields, split="description"),
+    }
+    sweeps.append(("BM25", unit_sweep(shop.qrels, queries, units)))
+    return "\n\n".join(f"```text\n{system}: {sweep}\n```" for system, sweep in sweeps)
+
+
 def markdown(rows: list[list[Any]], headers: list[str]) -> str:
     shown = [[f"{value:.3f}" if isinstance(value, float) else value for value in row] for row in rows]
     shown = [["n/a" if value == "nan" else value for value in row] for row in shown]
@@ -279,6 +307,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--model", help="sentence-transformers model; without it BM25 only")
     parser.add_argument("--cache", help="folder for embeddings")
+    parser.add_argument("--tuning", action="store_true", help="the sweeps over the furniture shop instead")
     parser.add_argument("names", nargs="*", help="collections; all by default")
     options = parser.parse_args()
     unknown = set(options.names) - set(COLLECTIONS)
@@ -289,6 +318,9 @@ def main() -> None:
         from sentence_transformers import SentenceTransformer
 
         model = SentenceTransformer(options.model, device="cpu")
+    if options.tuning:
+        print(tuning(model, options.cache))
+        return
     data = Path(os.environ.get("PYTEST_RETRIEVAL_DATA", "nowhere"))
     for name in options.names or COLLECTIONS:
         if not (GOLDSETS / name).exists() and not (data / name).exists():

@@ -16,7 +16,7 @@ __all__ = ["is_conflict", "is_number", "is_whole", "read_evidence", "text_of_evi
 
 _CONFLICT = re.compile(r"^(<<<<<<<|=======|>>>>>>>)")
 _REQUIRED = ("query_id", "stratum", "query", "ranking", "returned", "grades", "scores")
-_OPTIONAL = ("ranks", "slices", "replies")
+_OPTIONAL = ("ranks", "slices", "stages", "replies")
 
 
 def read_evidence(path: Path, problems: list[Problem]) -> dict[str, Evidence]:
@@ -194,5 +194,6 @@ _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "scores": (_every(_is_score, mapping=True), "measure → number or null"),
     "ranks": (_every(_is_rank, mapping=True), "document id → rank"),
     "slices": (_every(_is_id), "a list of names"),
+    "stages": (_every(_every(_is_rank, mapping=True), mapping=True), "stage → document id → rank"),
     "replies": (_every(_is_reply), "a list of replies with shown and cited documents"),
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
-from pytest_retrieval.gate.pin import Evidence
+from pytest_retrieval.gate.pin import Evidence, stages_of
 from pytest_retrieval.measures.ranking import ranks_of
 from pytest_retrieval.model import GoldSet, Reply, Run
 
@@ -28,6 +29,8 @@ class Move:
         Rank from 1, or None where the ranking did not hold it.
     stages
         Stage → rank today, for a retriever that returns stages.
+    stages_before
+        Stage → rank when it was pinned; empty where no stages were pinned.
     """
 
     doc_id: str
@@ -35,6 +38,7 @@ class Move:
     before: int | None
     after: int | None
     stages: Mapping[str, int | None] = field(default_factory=dict)
+    stages_before: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
     def last_held(self) -> str | None:
@@ -43,6 +47,32 @@ class Move:
             return None
         held = [stage for stage, rank in self.stages.items() if rank is not None]
         return held[-1] if held else NOT_FOUND
+
+    def lost_by(self, limit: float = math.inf) -> str | None:
+        """Return the stage that lost the document; None where it stands no lower, or no stages were pinned.
+
+        Parameters
+        ----------
+        limit
+            Rank that counts: the measure's cutoff.
+
+        Returns
+        -------
+        str or None
+            The first stage that held the document and does so no more, or had it within the limit and has
+            it below. Without one, the stage in which it fell furthest, of equals the first.
+        """
+        if self.before is None or (self.after is not None and self.after <= self.before):
+            return None
+        falls: dict[str, int] = {}
+        for stage, then in self.stages_before.items():
+            now = self.stages.get(stage)
+            if then is not None and (now is None or then <= limit < now):
+                return stage
+            if then is not None and now is not None:
+                falls[stage] = now - then
+        worst = max(falls, key=lambda stage: falls[stage], default=None)
+        return worst if worst is not None and falls[worst] > 0 else None
 
 
 @final
@@ -112,9 +142,8 @@ def _cited(
 
 def _moves(goldset: GoldSet, pinned: Evidence, run: Run, query_id: str, level: int) -> tuple[Move, ...]:
     ranks = ranks_of(run.get(query_id, ()))
-    stages: dict[str, Mapping[str, int]] = {
-        stage: ranks_of(ranking.get(query_id, ())) for stage, ranking in run.stages.items()
-    }
+    relevant = [doc_id for doc_id, grade in goldset.qrels[query_id].items() if grade >= level]
+    stages = stages_of(run, query_id, relevant)
     moves = [
         Move(
             doc_id=doc_id,
@@ -122,6 +151,7 @@ def _moves(goldset: GoldSet, pinned: Evidence, run: Run, query_id: str, level: i
             before=pinned.rank_of(doc_id),
             after=ranks.get(doc_id),
             stages={stage: of_stage.get(doc_id) for stage, of_stage in stages.items()},
+            stages_before={stage: of_stage.get(doc_id) for stage, of_stage in pinned.stages.items()},
         )
         for doc_id, grade in goldset.qrels[query_id].items()
         if grade >= level

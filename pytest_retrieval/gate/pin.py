@@ -100,6 +100,8 @@ class Evidence:
         Length of the whole ranking.
     ranks
         Rank of each judged document below `ranking`.
+    stages
+        Stage → relevant document → its rank there, for a retriever that returns stages.
     grades
         Grades of the judged documents that had a part in the scores.
     scores
@@ -118,6 +120,7 @@ class Evidence:
     ranks: Mapping[str, int] = field(default_factory=dict)
     slices: tuple[str, ...] = ()
     replies: tuple[Reply, ...] = ()
+    stages: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def rank_of(self, doc_id: str) -> int | None:
         """Return the pinned rank of a document, or None where it is not known to have had one."""
@@ -138,6 +141,8 @@ class Evidence:
         line |= {"query": self.query, "ranking": list(self.ranking), "returned": self.returned}
         if self.ranks:
             line["ranks"] = dict(self.ranks)
+        if self.stages:
+            line["stages"] = {stage: dict(ranks) for stage, ranks in self.stages.items()}
         if self.replies:
             line["replies"] = [_plain_reply(reply) for reply in self.replies]
         return line | {"grades": dict(self.grades), "scores": dict(self.scores)}
@@ -161,6 +166,7 @@ class Evidence:
             scores=dict(line["scores"]),
             ranks=dict(line.get("ranks", {})),
             slices=tuple(line.get("slices", ())),
+            stages={stage: dict(ranks) for stage, ranks in line.get("stages", {}).items()},
             replies=tuple(
                 Reply(
                     shown=tuple(reply["shown"]),
@@ -247,8 +253,18 @@ def evidence_of(
             scores={},
             ranks={doc: rank for doc, rank in ranks_of(ranking).items() if rank > keep and doc in judged},
             replies=run.replies.get(query_id, ()),
+            stages=stages_of(run, query_id, goldset.qrels.relevant(query_id)),
         )
     return refreshed(goldset, bare, measures)
+
+
+def stages_of(run: Run, query_id: str, documents: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Return stage → document → rank, of some documents in every stage that a retriever returned."""
+    wanted = set(documents)
+    return {
+        stage: {doc: rank for doc, rank in ranks_of(ranking.get(query_id, ())).items() if doc in wanted}
+        for stage, ranking in run.stages.items()
+    }
 
 
 def refreshed(

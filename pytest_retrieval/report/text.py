@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from pytest_retrieval.errors import counted, listed
@@ -33,6 +34,8 @@ WORST = 10
 
 MOVES = 6
 """Documents that a failure shows per query unless asked for all."""
+
+LOST, PUSHED = "lost by", "pushed down by"
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -138,6 +141,7 @@ def _queries(
 ) -> list[str]:
     lost = [change for change in verdict.changes if _worse(verdict, change)]
     gained = [change for change in verdict.changes if not _worse(verdict, change)]
+    limit = _cutoff(verdict.cell.measure)
     lines = []
     for title, changes in (("lost, worst first:", lost), ("gained:", list(reversed(gained)))):
         shown = changes if details else changes[: WORST if title.startswith("lost") else 3]
@@ -145,10 +149,33 @@ def _queries(
             continue
         lines += ["", title]
         for change in shown:
-            lines += _query(change, depth, grades, details, show_text)
+            lines += _query(change, depth, limit, grades, details, show_text)
         if len(shown) < len(changes):
             lines.append(f"  … and {len(changes) - len(shown)} more: --retrieval-details shows them")
-    return lines
+    return [*lines, *_by_stage(lost, limit)]
+
+
+def _by_stage(lost: Sequence[QueryChange], limit: float) -> list[str]:
+    """Return how many documents each stage lost, most first, or nothing where no stages were pinned."""
+    moves = [move for change in lost for move in change.moves if move.lost_by(limit) is not None]
+    lines = []
+    for what in (LOST, PUSHED):
+        counts = Counter(str(move.lost_by(limit)) for move in moves if _what(move, limit) == what)
+        shown = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        if shown:
+            lines.append(f"{what}: " + ", ".join(f"{stage} {count}" for stage, count in shown))
+    return ["", *lines] if lines else []
+
+
+def _what(move: Move, limit: float) -> str:
+    """Return whether a document that fell left the first `limit`, or stands lower in them."""
+    return LOST if move.after is None or move.after > limit else PUSHED
+
+
+def _cutoff(measure: str) -> float:
+    """Return the cutoff in a measure's name; infinite where it has none."""
+    k = measure.rpartition("@")[2]
+    return float(k) if k.isdigit() else math.inf
 
 
 def _undecided(verdict: Verdict, details: bool) -> list[str]:
@@ -182,7 +209,7 @@ def _worse(verdict: Verdict, change: QueryChange) -> bool:
 
 
 def _query(
-    change: QueryChange, depth: int, grades: dict[int, str], details: bool, show_text: bool
+    change: QueryChange, depth: int, limit: float, grades: dict[int, str], details: bool, show_text: bool
 ) -> list[str]:
     before, after = numbers(change.before, change.after)
     text = f" “{change.text}”" if show_text else ""
@@ -191,7 +218,7 @@ def _query(
         then, now = _cited(change.cited_before, grades), _cited(change.cited_after, grades)
         lines.append(f"      cites {then} → {now}")
     shown = change.moves if details else change.moves[:MOVES]
-    lines += [f"      {_move(move, change.returned, depth, grades)}" for move in shown]
+    lines += [f"      {_move(move, change.returned, depth, limit, grades)}" for move in shown]
     if len(shown) < len(change.moves):
         lines.append(f"      … and {len(change.moves) - len(shown)} more documents moved")
     return lines
@@ -208,15 +235,32 @@ def _cited(cited: Sequence[tuple[str, int | None, bool]] | None, grades: dict[in
     return listed(texts, most=MOVES) or "nothing"
 
 
-def _move(move: Move, returned: tuple[int | None, int | None], depth: int, grades: dict[int, str]) -> str:
+def _move(
+    move: Move, returned: tuple[int | None, int | None], depth: int, limit: float, grades: dict[int, str]
+) -> str:
     grade = grades.get(move.grade, f"grade {move.grade}")
     before, after = _rank(move.before, returned[0], depth), _rank(move.after, returned[1], depth)
     text = f"{move.doc_id} ({grade})  {before} → {after}"
-    if move.stages:
+    loser = move.lost_by(limit)
+    if loser is not None:
+        ranks = ", ".join(
+            _in_stage(move, stage) for stage in dict.fromkeys([*move.stages_before, *move.stages])
+        )
+        text += f"; {_what(move, limit)} {loser} ({ranks})"
+    elif move.stages:
         ranks = ", ".join(f"{stage} {rank or '–'}" for stage, rank in move.stages.items())
         held = "no stage holds it" if move.last_held == NOT_FOUND else f"last held by {move.last_held}"
         text += f"; {held} ({ranks})"
     return text
+
+
+def _in_stage(move: Move, stage: str) -> str:
+    """Return a document's rank in one stage, then and now where they differ; what is gone is told as gone."""
+    if stage not in move.stages:
+        return f"{stage} {move.stages_before[stage] or '–'} → no such stage"
+    now = move.stages[stage]
+    then = move.stages_before.get(stage, now)
+    return f"{stage} {now or '–'}" if then == now else f"{stage} {then or '–'} → {now or '–'}"
 
 
 def _rank(rank: int | None, returned: int | None, depth: int) -> str:

@@ -68,6 +68,45 @@ def test_stages_tell_each_documents_rank(make):
     assert dict(change.moves[0].stages) == {"lexical": 2, "fused": None, "late": None}
 
 
+@pytest.mark.parametrize(
+    "then, now, lost",
+    [
+        ({"lexical": 1, "fused": 1}, {"lexical": None, "fused": 9}, "lexical"),
+        ({"lexical": 1, "fused": 1}, {"lexical": None, "fused": None}, "lexical"),
+        ({"lexical": 1, "fused": 1}, {"fused": 9}, "lexical"),
+        ({"lexical": None, "dense": 4, "fused": 1}, {"lexical": None, "dense": 4, "fused": None}, "fused"),
+        ({"fused": 37, "reranked": 1}, {"fused": 38, "reranked": 50}, "reranked"),
+        ({"fused": 3, "reranked": 1}, {"fused": 5, "reranked": 3}, "fused"),
+        ({"fused": 1, "reranked": 1, "context": 1}, {"fused": 2, "reranked": 9, "context": None}, "reranked"),
+        ({"fused": 1, "reranked": 1, "context": 1}, {"fused": 2, "reranked": 2, "context": None}, "context"),
+        ({"fused": 3}, {"fused": 3}, None),
+        ({}, {"fused": None}, None),
+    ],
+)
+def test_the_stage_that_lost_it(then, now, lost):
+    """The first that held it and does so no more, or not within the limit; else the largest fall."""
+    moved = Move(doc_id="a", grade=2, before=1, after=9, stages=now, stages_before=then)
+    assert moved.lost_by(5) == lost
+
+
+@pytest.mark.parametrize("before, after", [(None, 3), (3, 1), (3, 3), (None, None)])
+def test_what_did_not_fall_was_lost_by_no_stage(before, after):
+    stages = {"stages_before": {"fused": 1}, "stages": {"fused": None}}
+    assert Move(doc_id="a", grade=2, before=before, after=after, **stages).lost_by() is None
+
+
+def test_pinned_stages_are_those_of_relevant_documents(make):
+    goldset = make()
+    staged = Run(run(), stages={"lexical": run(), "late": Run({})})
+    lines = evidence_of(goldset, staged, measures(goldset), goldset.gated_queries)
+    assert {doc for line in lines.values() for doc in line.stages["lexical"]} <= {
+        doc for query in goldset.gated_queries for doc in goldset.qrels.relevant(query)
+    }
+    assert dict(lines["w1"].stages) == {"lexical": {"c": 1, "d": 3}, "late": {}}
+    (change,) = changes_of(goldset, lines, run(w1=["x", "d"]), {"w1": (0.5, 0.0)}, 2)
+    assert [move.lost_by() for move in change.moves] == ["lexical", None]
+
+
 @pytest.mark.parametrize("sign, order", [(1.0, ["c", "a", "b", "d"]), (-1.0, ["d", "a", "b", "c"])])
 def test_the_worst_comes_first_then_the_id(sign, order):
     scores = {"d": (0.0, 1.0), "b": (0.5, 0.5), "a": (0.5, 0.5), "c": (1.0, 0.0)}

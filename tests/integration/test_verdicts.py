@@ -151,15 +151,16 @@ def test_a_changed_catalog_is_named_and_does_not_decide(pinned):
     result.stdout.fnmatch_lines(["note: input changed: documents were added * 9 → 10 documents"])
 
 
-def test_stages_say_which_held_a_lost_document_last(project):
+def test_stages_say_which_lost_a_document(project):
     project.rank(**{text: {"lexical": r, "fused": r} for text, r in RANKINGS.items()})
     project.write("conftest.py", CONFTEST.replace("[query][:k]", "[query]"))
     project.pin().assert_outcomes(passed=4)
     project.rank(i1={"lexical": ["x", "a"], "fused": ["x"]}, i2={"lexical": ["x"], "fused": ["x"]})
     project.run().stdout.fnmatch_lines(
         [
-            "      a (exact)  rank 1 → not among the 1 returned; last held by lexical (lexical 2, fused –)",
-            "      b (exact)  rank 1 → not among the 1 returned; no stage holds it (lexical –, fused –)",
+            "      a (exact)  rank 1 → not among the 1 returned; lost by fused (lexical 1 → 2, fused 1 → –)",
+            "      b (exact)  rank 1 → not among the 1 returned; lost by lexical (lexical 1 → –, fused 1 → –)",
+            "lost by: fused 1, lexical 1",
         ]
     )
 

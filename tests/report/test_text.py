@@ -166,6 +166,36 @@ def test_the_stage_that_lost_a_document(stages, text):
 
 
 @pytest.mark.parametrize(
+    "after, then, now, text",
+    [
+        (None, {"a": 1, "b": 1}, {"a": None, "b": None}, "; lost by a (a 1 → –, b 1 → –)"),
+        (9, {"a": 1, "b": 1}, {"b": 9}, "; lost by a (a 1 → no such stage, b 1 → 9)"),
+        (6, {"a": 4, "b": 1}, {"a": 4, "b": 6}, "rank 1 → rank 6; lost by b (a 4, b 1 → 6)"),
+        (5, {"a": 4, "b": 1}, {"a": 4, "b": 5}, "rank 1 → rank 5; pushed down by b (a 4, b 1 → 5)"),
+        (6, {"a": 1}, {"a": 6, "new": 2}, "; lost by a (a 1 → 6, new 2)"),
+    ],
+)
+def test_the_stage_that_lost_a_document_since_it_was_pinned(after, then, now, text):
+    moved = Move(doc_id="d", grade=2, before=1, after=after, stages=now, stages_before=then)
+    assert text in told(regressed(changes=(change(1, moves=[moved]),)))
+
+
+def test_stages_are_summed_up_most_first():
+    def moved(stage, after=None):
+        stages = {"stages_before": {stage: 1}, "stages": {stage: after}}
+        return Move(doc_id="d", grade=2, before=1, after=after, **stages)
+
+    changes = (
+        change(1, moves=[moved("lexical"), moved("fused", 8)]),
+        change(2, moves=[moved("lexical"), moved("fused", 3)]),
+        change(3, 0.0, 1.0, moves=[moved("gained")]),
+    )
+    lines = told(regressed(changes=changes)).splitlines()
+    place = lines.index("lost by: lexical 2, fused 1")
+    assert lines[place + 1] == "pushed down by: fused 1"
+
+
+@pytest.mark.parametrize(
     "status, message, mend",
     [
         ("error", "bm25 raised", None),

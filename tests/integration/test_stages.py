@@ -1,0 +1,100 @@
+"""A pipeline of legs, fusion, re-ranking and assembly is broken in each place; the failure says in which."""
+
+from __future__ import annotations
+
+import pytest
+
+CONFTEST = '''
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_retrieval import BM25, Hybrid, Reranked, Semantic
+
+BROKEN = Path(__file__).parent / "broken.txt"
+
+
+def letters(texts):
+    """Dense and blind to codes: how often each letter of the alphabet occurs."""
+    return [[text.lower().count(chr(97 + n)) + 0.001 for n in range(26)] for text in texts]
+
+
+def shared(pairs):
+    return [len(set(query.lower().split()) & set(text.lower().split())) for query, text in pairs]
+
+
+@pytest.fixture(scope="session")
+def retrievers(catalog):
+    broken = BROKEN.read_text()
+    lexical = BM25(catalog, token_pattern=r"[\\w-]+")
+    legs = {"lexical": lexical, "dense": Semantic(catalog, model=letters)}
+    if broken == "lexical leg":
+        legs["lexical"] = lambda query, k: []
+    scorer = (lambda pairs: [-score for score in shared(pairs)]) if broken == "re-ranker" else shared
+    pipeline = Reranked(Hybrid(legs), scorer, 3, catalog=catalog)
+
+    def search(query, k):
+        stages = pipeline(query, k)
+        held = 0 if broken == "assembly" else 2
+        return stages | {"context": stages["reranked"][:held] or [("p00", 0.0)]}
+
+    return {"pipeline": search}
+'''
+TOML = """
+name = "shop"
+context_size = 2
+
+[subjects.pipeline]
+measures = ["recall@2"]
+"""
+CODES = {f"p{n:02d}": f"spare part code HX-{4400 + 7 * n} for a chair" for n in range(30)}
+
+
+@pytest.fixture
+def shop(project):
+    folder = project.path / "goldsets" / "store"
+    queries = [
+        f'{{"query_id": "i{n}", "query": "HX-{4400 + 7 * n}", "stratum": "identifier"}}' for n in (3, 8, 21)
+    ]
+    files = {
+        folder / "goldset.toml": TOML,
+        folder / "queries.jsonl": "\n".join(queries) + "\n",
+        folder / "qrels.trec": "".join(f"i{n} 0 p{n:02d} 1\n" for n in (3, 8, 21)),
+        folder / "catalog.jsonl": "".join(
+            f'{{"doc_id": "{doc_id}", "text": "{text}"}}\n' for doc_id, text in CODES.items()
+        ),
+        project.path / "conftest.py": CONFTEST,
+        project.path / "broken.txt": "",
+    }
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    project.pin().assert_outcomes(passed=2)
+    return project
+
+
+@pytest.mark.parametrize(
+    "broken, told",
+    [
+        ("lexical leg", "lost by lexical (lexical 1 → –, "),
+        ("re-ranker", "lost by reranked (lexical 1, dense "),
+        ("assembly", "lost by context (lexical 1, dense "),
+    ],
+)
+def test_the_failure_says_where(shop, broken, told):
+    (shop.path / "broken.txt").write_text(broken, encoding="utf-8")
+    result = shop.run()
+    result.assert_outcomes(passed=1, failed=1)
+    text = result.stdout.str()
+    assert text.count(told) == 3
+    assert f"lost by: {told.split()[2]} 3" in text
+
+
+def test_a_red_that_re_pinning_accepted_starts_from_the_new_stages(shop):
+    (shop.path / "broken.txt").write_text("assembly", encoding="utf-8")
+    shop.run("--retrieval-pin=all", "--retrieval-reason", "smaller prompt").assert_outcomes(passed=2)
+    shop.run().assert_outcomes(passed=2)
+    line = (shop.path / "goldsets" / "store" / "pins" / "pipeline.jsonl").read_text(encoding="utf-8")
+    assert '"stages":{"lexical":{"p03":1}' in line
+    assert '"context":{}' in line
