@@ -159,7 +159,7 @@ def test_stages_say_which_lost_a_document(project):
     project.run().stdout.fnmatch_lines(
         [
             "      a (exact)  rank 1 → not among the 1 returned; lost by fused (lexical 1 → 2, fused 1 → –)",
-            "      b (exact)  rank 1 → not among the 1 returned; lost by lexical (lexical 1 → –, fused 1 → –)",
+            "      b (exact)  rank 1 → *; lost by lexical (lexical 1 → –, fused 1 → –)",
             "lost by: fused 1, lexical 1",
         ]
     )
