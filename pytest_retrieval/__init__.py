@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from pytest_retrieval.retrievers.overlap import ann_recall, filtered, overlap_at_k
     from pytest_retrieval.retrievers.reranking import Reranked, rerank
     from pytest_retrieval.retrievers.semantic import Semantic
+    from pytest_retrieval.retrievers.stages import stage_scores
     from pytest_retrieval.retrievers.tuning import (
         Sweep,
         depth_curve,
@@ -177,6 +178,7 @@ _ROOMS = {
     "retrievers.overlap": ("ann_recall", "filtered", "overlap_at_k"),
     "retrievers.reranking": ("Reranked", "rerank"),
     "retrievers.semantic": ("Semantic",),
+    "retrievers.stages": ("stage_scores",),
     "retrievers.tuning": ("Sweep", "depth_curve", "fusion_sweep", "unit_sweep"),
     "retrievers.units": ("UnitSearch", "pool_units", "sentences", "units_of"),
     "stats.compare": ("compare",),
@@ -280,6 +282,7 @@ __all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
     "score_traces",
     "sentences",
     "spearman_with_share",
+    "stage_scores",
     "steered",
     "support_by_grade",
     "tie_sensitivity",
