@@ -298,7 +298,7 @@ def test_pins_that_cannot_be_written_fail_the_session_where_junit_sees_it(projec
     result.stdout.fnmatch_lines(
         [
             "*store: pins not written: goldsets/store/pins: File exists",
-            "FAILED test_search.py::test_pinned[[]store-pins_not_written[]] - *",
+            "FAILED test_search.py::test_pinned[[]store-pins_not_written[]]*",
         ]
     )
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
