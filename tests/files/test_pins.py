@@ -303,6 +303,17 @@ def test_pins_that_cannot_be_written_leave_everything_as_it_was(tmp_path):
     assert [path.name for path in (tmp_path / "pins").iterdir()] == []
 
 
+def test_a_folder_that_cannot_be_written_is_told_by_the_file_that_was_to_be_there(tmp_path, monkeypatch):
+    """Not by the temporary file beside it, of which nobody has heard."""
+
+    def refuse(**_):
+        raise PermissionError(13, "Permission denied", str(tmp_path / "pins/.bm25.jsonl.x7.tmp"))
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    with pytest.raises(PinError, match=r"pins/bm25\.jsonl: Permission denied$"):
+        save_pins(tmp_path, pins())
+
+
 def test_pins_toml_that_is_a_folder(tmp_path):
     (tmp_path / "pins.toml").mkdir()
     with pytest.raises(SettingsError, match=r"pins.toml: cannot be read: Is a directory"):
