@@ -153,7 +153,7 @@ def _texts(
         goldset = goldset_of_sheet(catalog, questions, name, columns=columns)
     else:
         raise click.UsageError("give --catalog and --questions, or --beir alone")
-    problems = problems_of_ids(goldset)
+    problems = problems_of_ids(goldset, str(beir or questions))
     if problems:
         raise GoldSetError(f"gold set {name!r}", problems)
     folder = into / "goldsets" / name

@@ -117,11 +117,13 @@ def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, default=str) + "\n"
 
 
-def problems_of_ids(goldset: GoldSet) -> list[Problem]:
+def problems_of_ids(goldset: GoldSet, file: str = "") -> list[Problem]:
     """Return the ids that a TREC file cannot hold, for they have white space in them."""
     ids = [*goldset.qrels.query_ids, *goldset.qrels.doc_ids.tolist()]
     return [
-        Problem(f"id {name!r} has white space in it, which a TREC file cannot hold; replace it, say by '_'")
+        Problem(
+            f"id {name!r} has white space in it, which a TREC file cannot hold; replace it, say by '_'", file
+        )
         for name in dict.fromkeys(ids)
         if any(character.isspace() for character in name)
     ]
