@@ -70,6 +70,6 @@ def test_one_document_less_is_told_with_its_ranks(refund):
             "refund: worked · recall@5 · all is regressed",
             "  0.700 → 0.500  (−0.200; tolerance 0) over 5 queries: 1 lost, 0 gained, 4 unchanged",
             "  r2 “How long does a refund to my card take?”  1.000 → 0.000",
-            "      c88 (grade 1)  rank 4 → not in 10",
+            "      c88 (grade 1)  rank 4 → not among the 5 returned",
         ]
     )

@@ -334,9 +334,9 @@ def test_a_package_that_is_required_and_missing(pinned):
 
 def test_a_package_that_is_missing_skips_other_tests_of_the_subject_too(pinned):
     pinned.write_goldset(toml=TOML + 'requires = ["no_such_package_here"]\n')
-    pinned.write("test_search.py", "def test_runs(runs):\n    assert runs['bm25']\n")
+    pinned.write("test_runs.py", "def test_runs(runs):\n    assert runs['bm25']\n")
     (pinned.path / "calls").unlink()
-    result = pinned.run("-rs")
+    result = pinned.run("-rs", "test_runs.py")
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(
         ["SKIPPED*unavailable: bm25 requires no_such_package_here, not installed here"]
