@@ -53,12 +53,12 @@ ANSWER_EXAMPLES = [
 
 AGENT = (
     "You find products for shoppers. First search, at most {searches} times, then pick up to {picks} products"
-    ' by their IDs, only from the results. Reply as JSON: {"action": "search", "query": "...", "picks": []}'
+    ' by their IDs, only from the results. Reply as JSON: {"action": "search", "query": "..."}'
     ' or {"action": "pick", "query": "", "picks": ["..."]}'
 )
 AGENT_EXAMPLES = [
     {"role": "user", "content": "a shelf for my books"},
-    {"role": "assistant", "content": '{"action": "search", "query": "bookcase", "picks": []}'},
+    {"role": "assistant", "content": '{"action": "search", "query": "bookcase"}'},
     {"role": "user", "content": "Results:\n\nX9001: red wool rug\n\nX9002: oak bookcase; five shelves"},
     {"role": "assistant", "content": '{"action": "pick", "query": "", "picks": ["X9002"]}'},
 ]

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from pytest_retrieval.files.recording import broken_schema
-from pytest_retrieval.record.prompts import decision_schema, format_of, pick_schema, search_tool
+from pytest_retrieval.record.prompts import (
+    decision_schema,
+    format_of,
+    pick_schema,
+    search_schema,
+    search_tool,
+)
 from pytest_retrieval.records import Call, Trace
 
 __all__ = ["Agent"]
@@ -92,7 +98,8 @@ class Agent:
 
     def _with_decisions(self, messages: list[dict[str, Any]]) -> tuple[list[Call], str | None]:
         """Let the model decide once more by a schema: the search it made, or its picks."""
-        schema = decision_schema(self.picks)
+        first = len(messages) == 2 + len(self.examples)
+        schema = search_schema() if first else decision_schema(self.picks)
         reply = self.ask(
             {
                 "model": self.model,

@@ -12,6 +12,7 @@ __all__ = [
     "answer_schema",
     "decision_schema",
     "pick_schema",
+    "search_schema",
     "search_tool",
     "shown",
 ]
@@ -62,8 +63,18 @@ def answer_schema(allowed: int, longest: int = 600) -> dict[str, Any]:
     }
 
 
+def search_schema() -> dict[str, Any]:
+    """Return the schema of the first decision: there is nothing yet to pick from."""
+    return {
+        "type": "object",
+        "properties": {"action": {"enum": ["search"]}, "query": {"type": "string", "maxLength": 120}},
+        "required": ["action", "query"],
+        "additionalProperties": False,
+    }
+
+
 def decision_schema(picks: int) -> dict[str, Any]:
-    """Return the schema of a decision for models without tool calls: search again, or pick."""
+    """Return the schema of a later decision for models without tool calls: search again, or pick."""
     return {
         "type": "object",
         "properties": {

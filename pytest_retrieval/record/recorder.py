@@ -28,6 +28,7 @@ from pytest_retrieval.record.prompts import (
     answer_schema,
     decision_schema,
     pick_schema,
+    search_schema,
     search_tool,
     shown,
 )
@@ -290,7 +291,11 @@ class Recorder:
                 "mode": mode,
                 "examples": json.dumps(self._examples),
             },
-            "schemas": {"decision": decision_schema(picks), "picks": pick_schema(picks)},
+            "schemas": {
+                "first": search_schema(),
+                "decision": decision_schema(picks),
+                "picks": pick_schema(picks),
+            },
             "contexts": {context: {"subject": context, "k": k} for context in tools},
         }
         return self._record(AGENT, tasks, task, manifest)
