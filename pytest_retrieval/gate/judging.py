@@ -377,9 +377,15 @@ class _Sides:
     def _counts(self, measure: Measure, queries: Sequence[str], rows: Sequence[int], column: int) -> Counts:
         judged = self.now.judged
         k = measure.k or self.goldset.depth
-        shown = np.minimum(judged.lengths, k)
-        seen = judged.per_query(judged.hit_query[judged.hit_rank <= k])
-        missing = {q for q in queries if q not in self.run or not self.run[q]}
+        replies = judged.replies if measure.kind.reads == "cited" else None
+        if replies is not None:
+            shown = judged.per_query(replies.cited_query)
+            seen = judged.per_query(replies.cited_query[replies.cited_judged])
+            missing = {q for q in queries if q not in self.run.replies}
+        else:
+            shown = np.minimum(judged.lengths, k)
+            seen = judged.per_query(judged.hit_query[judged.hit_rank <= k])
+            missing = {q for q in queries if q not in self.run or not self.run[q]}
         tied = set(straddling(self.run, measure.k)) if measure.k is not None else set()
         return Counts(
             queries=len(queries),

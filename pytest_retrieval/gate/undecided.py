@@ -125,11 +125,11 @@ def _unjudged(
 
 
 def _read(measure: Measure, run: Run, query_id: str) -> tuple[str, ...]:
-    """Return the documents whose grades a measure reads: of the ranking, or of the replies."""
+    """Return the documents whose grades a measure reads: of the ranking, or of the replies' own."""
     if measure.kind.reads == "ranking":
         return run.get(query_id, ())
     replies = run.replies.get(query_id, ())
-    return tuple(dict.fromkeys(doc_id for reply in replies for doc_id in (*reply.cited, *reply.shown)))
+    return tuple(dict.fromkeys(doc_id for reply in replies for doc_id in getattr(reply, measure.kind.reads)))
 
 
 def _undone_by_ties(

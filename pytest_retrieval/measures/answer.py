@@ -153,7 +153,7 @@ def label_kind(name: str) -> MeasureKind:
     )  # fmt: skip
 
 
-READS_REPLIES, READS_NUMBERS = "replies", "numbers"
+READS_CITED, READS_SHOWN, READS_NUMBERS = "cited", "shown", "numbers"
 _OURS = "ours"
 
 ANSWER_KINDS: Mapping[str, MeasureKind] = {
@@ -161,7 +161,7 @@ ANSWER_KINDS: Mapping[str, MeasureKind] = {
     for kind in (
         MeasureKind(
             "exact_share", exact_share, "share of the cited documents that are relevant", _OURS,
-            cutoff="none", defined=has_relevant, reads=READS_REPLIES,
+            cutoff="none", defined=has_relevant, reads=READS_CITED,
         ),
         MeasureKind(
             "grounded", grounded, "share of the cited documents that the context held",
@@ -170,12 +170,12 @@ ANSWER_KINDS: Mapping[str, MeasureKind] = {
         ),
         MeasureKind(
             "declined", declined, "whether an unanswerable query's answer cites nothing", _OURS,
-            cutoff="none", defined=has_none_relevant, reads=READS_REPLIES,
+            cutoff="none", defined=has_none_relevant, reads=READS_NUMBERS,
         ),
         MeasureKind(
             "declined_wrongly", declined_wrongly,
             "whether an answer cites nothing although its context held something relevant", _OURS,
-            cutoff="none", defined=has_relevant, higher_is_better=False, reads=READS_REPLIES,
+            cutoff="none", defined=has_relevant, higher_is_better=False, reads=READS_SHOWN,
         ),
         *(
             MeasureKind(

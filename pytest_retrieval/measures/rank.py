@@ -73,8 +73,8 @@ class MeasureKind:
     uses_level
         Whether the relevance level changes the score.
     reads
-        ``"ranking"``; ``"replies"``: what an answer cites and was shown; or ``"numbers"``: what no judgment
-        could change.
+        Whose grades it reads: ``"ranking"``; ``"cited"`` or ``"shown"``: what an answer cites, what it was
+        shown; or ``"numbers"``: none, so that no judgment could change the score.
 
     Raises
     ------
