@@ -18,8 +18,9 @@ from pytest_retrieval.records import Answer, answers_from
 
 __all__ = ["Citations", "check_citations"]
 
-_MARK = re.compile(r"\[(\s*\d+(?:\s*[,;]\s*\d+)*\s*)\]")
-_NUMBER = re.compile(r"\d+")
+_PART = r"\d+(?:\s*[-–]\s*\d+)?"
+_MARK = re.compile(rf"\[(\s*{_PART}(?:\s*[,;]\s*{_PART})*\s*)\]")
+_NUMBERS = re.compile(r"(\d+)(?:\s*[-–]\s*(\d+))?")
 
 
 @final
@@ -32,12 +33,12 @@ class Citations:
     cited
         Documents of the field, each once, in order; those found in the text where there is no field.
     in_text
-        Citations found in the text, in order, with repeats: document and place. A mark that points past the
-        context has the mark itself as its document.
+        Citations found in the text, in order, with repeats: document and place. Marks that point past the
+        context are in `dangling` alone.
     outside
         Cited documents, of the field or the text, that the context did not hold.
     dangling
-        Marks ``[n]`` that point past the context, as written, in order.
+        Marks ``[n]`` and ranges ``[n-m]`` that point past the context, in order.
     repeated
         Documents that the field cites more than once.
     only_in_text, only_in_field
@@ -100,8 +101,8 @@ def check_citations(
     answer
         An `Answer`, or a mapping with ``query_id``, ``context_ids``, ``cited_ids`` and ``text``.
     positions
-        Where the text cites by position, as in ``[2]`` or ``[1, 3]``: the number of the first document, 0 or
-        1. None: brackets are not read.
+        Where the text cites by position, as in ``[2]``, ``[1, 3]`` or ``[1-3]``: the number of the first
+        document, 0 or 1. None: brackets are not read.
     pattern
         Regular expression of an id as the text writes it; its first group, if it has one, is the id, as in
         ``\(ID: (\d+)\)`` or ``\]\(/p/([\w.-]+)\)`` for links. None: the ids of the context and the field are
@@ -175,14 +176,18 @@ def _positions(answer: Answer, first: int | None) -> tuple[list[Found], tuple[st
         return [], ()
     found: list[Found] = []
     dangling: list[str] = []
+    number_shown = len(answer.context_ids)
     for mark in _MARK.finditer(answer.text):
-        for number in _NUMBER.finditer(mark.group(1)):
-            place = int(number.group()) - first
-            start = mark.start(1) + number.start()
-            if 0 <= place < len(answer.context_ids):
-                found.append(Found(answer.context_ids[place], start, start + len(number.group())))
-            else:
-                dangling.append(f"[{number.group()}]")
+        for part in _NUMBERS.finditer(mark.group(1)):
+            start, end = (mark.start(1) + place for place in part.span())
+            low = int(part.group(1)) - first
+            high = int(part.group(2) or part.group(1)) - first
+            if low > high:  # a date or a score; a range counts up
+                continue
+            documents = answer.context_ids[max(low, 0) : min(high, number_shown - 1) + 1]
+            found += (Found(doc_id, start, end) for doc_id in documents)
+            if low < 0 or high >= number_shown:
+                dangling.append(f"[{part.group()}]")
     return found, tuple(dangling)
 
 

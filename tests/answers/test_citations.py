@@ -44,7 +44,9 @@ def test_outside_repeated_and_too_many():
         (0, "So [3].", (), ("[3]",)),
         (1, "All of it [1, 2; 3].", ("a-1", "b.2", "c3"), ()),
         (1, "A list [1][2] of [ 3 ].", ("a-1", "b.2", "c3"), ()),
-        (1, "An array a[i], a range [1-3], a date [2024-01-01], a word [sic].", (), ()),
+        (1, "All of it [1-3], or [1–2, 3].", ("a-1", "b.2", "c3"), ()),
+        (0, "Up to the end [1-2], and past it [1-3].", ("b.2", "c3"), ("[1-3]",)),
+        (1, "An array a[i], a month [2024-01], a date [2024-01-01], a word [sic].", (), ()),
         (1, "Twice [2], again [2].", ("b.2",), ()),
     ],
 )

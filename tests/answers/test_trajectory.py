@@ -86,6 +86,7 @@ def test_all_faults_of_the_faulty_trace():
         ("missing idempotency key", 5),
         ("changed argument", 6),
         ("missing idempotency key", 6),
+        ("unused observation", 6),  # the customer is never told the refund's number
     ]
 
 
