@@ -280,6 +280,10 @@ class Run(Mapping[str, "tuple[str, ...]"]):
     replies
         Query → what a model replied on seeing these documents, for measures of answers. Where there are
         several replies to a query, every score is averaged over them first.
+    queries
+        Query → the text that was searched with, where the system rewrote it.
+    latency
+        Query → seconds that it took, where the system says so.
 
     Attributes
     ----------
@@ -310,6 +314,8 @@ class Run(Mapping[str, "tuple[str, ...]"]):
     name: str
     stages: Mapping[str, Run]
     replies: Mapping[str, tuple[Reply, ...]]
+    queries: Mapping[str, str]
+    latency: Mapping[str, float]
     _place: Mapping[str, int]
 
     def __init__(
@@ -319,6 +325,8 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         *,
         stages: Mapping[str, Run] | None = None,
         replies: Mapping[str, Sequence[Reply]] | None = None,
+        queries: Mapping[str, str] | None = None,
+        latency: Mapping[str, float] | None = None,
     ) -> None:
         _check_mapping(rankings, "rankings", "{query_id: [doc_id, …]} or {query_id: {doc_id: score}}")
         doc_ids: list[str] = []
@@ -338,7 +346,9 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         order = _order_of_mappings(columns[0], columns[1], offsets, to_sort)
         known = len(scores) > 0 and not np.isnan(columns[1]).all()
         scored = columns[1][order] if known else None
-        self._fill(tuple(rankings), offsets, columns[0][order], scored, name, stages, replies)
+        self._fill(
+            tuple(rankings), offsets, columns[0][order], scored, name, stages, replies, queries, latency
+        )
 
     @classmethod
     def from_columns(
@@ -351,13 +361,15 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         name: str = "",
         stages: Mapping[str, Run] | None = None,
         replies: Mapping[str, Sequence[Reply]] | None = None,
+        queries: Mapping[str, str] | None = None,
+        latency: Mapping[str, float] | None = None,
     ) -> Run:
         """Return rankings from columns that are in order and checked already (a file reader's are).
 
         Shapes and types are those of the attributes of the same names.
         """
         run = object.__new__(cls)
-        run._fill(tuple(query_ids), starts, doc_ids, scores, name, stages, replies)
+        run._fill(tuple(query_ids), starts, doc_ids, scores, name, stages, replies, queries, latency)
         return run
 
     def _fill(
@@ -369,6 +381,8 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         name: str,
         stages: Mapping[str, Run] | None,
         replies: Mapping[str, Sequence[Reply]] | None,
+        queries: Mapping[str, str] | None,
+        latency: Mapping[str, float] | None,
     ) -> None:
         put = object.__setattr__
         put(self, "query_ids", query_ids)
@@ -378,6 +392,8 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         put(self, "name", name)
         put(self, "stages", dict(stages or {}))
         put(self, "replies", {query_id: tuple(of_query) for query_id, of_query in (replies or {}).items()})
+        put(self, "queries", dict(queries or {}))
+        put(self, "latency", {query_id: float(seconds) for query_id, seconds in (latency or {}).items()})
         put(self, "_place", {query_id: number for number, query_id in enumerate(query_ids)})
 
     def __getitem__(self, query_id: str) -> tuple[str, ...]:
@@ -415,6 +431,8 @@ class Run(Mapping[str, "tuple[str, ...]"]):
             name=self.name,
             stages={stage: run.select(query_ids) for stage, run in self.stages.items()},
             replies={query_id: self.replies[query_id] for query_id in query_ids if query_id in self.replies},
+            queries={query_id: self.queries[query_id] for query_id in query_ids if query_id in self.queries},
+            latency={query_id: self.latency[query_id] for query_id in query_ids if query_id in self.latency},
         )
 
 

@@ -83,6 +83,8 @@ def _plain(run: Run) -> dict[str, Any]:
             ]
             for query_id in run
         },
+        "queries": dict(run.queries),
+        "latency": dict(run.latency),
         "stages": [_plain(stage) for stage in run.stages.values()],
     }
 
@@ -93,4 +95,4 @@ def _run(plain: dict[str, Any]) -> Run:
         for query_id, ranking in plain["rankings"].items()
     }
     stages = {stage["name"]: _run(stage) for stage in plain["stages"]}
-    return Run(rankings, plain["name"], stages=stages)
+    return Run(rankings, plain["name"], stages=stages, queries=plain["queries"], latency=plain["latency"])

@@ -15,6 +15,12 @@ __all__ = ["Move", "QueryChange", "changes_of"]
 
 NOT_FOUND = "nowhere"
 
+FUSED = "fused"
+"""The stage that joins what stands before it: stages before it are legs, which do not follow each other."""
+
+CONTEXT = "context"
+"""The stage that holds what the prompt is made of: what it loses is lost by assembly."""
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,19 +66,57 @@ class Move:
         -------
         str or None
             The first stage that held the document and does so no more, or had it within the limit and has
-            it below. Without one, the stage in which it fell furthest, of equals the first.
+            it below, unless a later step made up for that (`_made_up`). Without one, the stage in which it
+            fell furthest, of equals the first.
         """
         if self.before is None or (self.after is not None and self.after <= self.before):
             return None
         falls: dict[str, int] = {}
         for stage, then in self.stages_before.items():
             now = self.stages.get(stage)
-            if then is not None and (now is None or then <= limit < now):
+            if then is not None and (now is None or then <= limit < now) and not self._made_up(stage):
                 return stage
             if then is not None and now is not None:
                 falls[stage] = now - then
         worst = max(falls, key=lambda stage: falls[stage], default=None)
         return worst if worst is not None and falls[worst] > 0 else None
+
+    def _made_up(self, stage: str) -> bool:
+        """Return whether a later step has the document no lower than before, whatever this stage did.
+
+        A leg is no later step of another leg: where there is a stage `FUSED`, steps begin with it. Without
+        one, any stage may be a leg, and only one that fell, but still holds the document, can be made up for.
+        """
+        order = list(self.stages_before)
+        if FUSED in order:
+            later = order[max(order.index(stage) + 1, order.index(FUSED)) :]
+        elif self.stages.get(stage) is not None:
+            later = order[order.index(stage) + 1 :]
+        else:
+            return False
+        for step in later:
+            then, now = self.stages_before[step], self.stages.get(step)
+            if then is not None and now is not None and now <= then:
+                return True
+        return False
+
+    def is_leg(self, stage: str) -> bool:
+        """Return whether a stage is one of those that `FUSED` joins."""
+        order = list(dict.fromkeys([*self.stages_before, *self.stages]))
+        return FUSED in order and order.index(stage) < order.index(FUSED)
+
+    def found_at(self, loser: str) -> int | None:
+        """Return the rank at which the stage that lost the document was given it; None where it was not.
+
+        Of several legs, the best rank counts.
+        """
+        order = list(self.stages_before)
+        if self.is_leg(loser) or loser not in order:
+            return None
+        before = order[: order.index(loser)]
+        given = before if loser == FUSED else before[-1:]
+        ranks = [rank for stage in given if (rank := self.stages.get(stage)) is not None]
+        return min(ranks, default=None)
 
 
 @final

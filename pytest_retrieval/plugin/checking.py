@@ -35,6 +35,7 @@ from pytest_retrieval.plugin.running import as_run, check_required
 from pytest_retrieval.plugin.settings import PIN_ALL, PIN_NEW, PIN_RAISE
 from pytest_retrieval.plugin.state import PAYLOAD
 from pytest_retrieval.report.scorecard import row_of
+from pytest_retrieval.report.stages import stage_rows
 from pytest_retrieval.report.text import failure, number
 
 if TYPE_CHECKING:
@@ -306,6 +307,7 @@ class Gate:
         declared = set(session.cells(name, kinds_of(self._node), None))
         unpinned = [cell for cell in cells if cell not in pins.cells]
         rows: list[dict[str, Any]] = []
+        stages: list[dict[str, Any]] = []
         problems: list[str] = []
         unavailable: dict[str, str] = {}
         if unpinned and not session.settings.pin:
@@ -325,6 +327,7 @@ class Gate:
                     f"{subject} could not be judged: {session.told(str(error), self._node.nodeid)}"
                 )
                 continue
+            stages += self._stages(goldset, subject)
             problems += self._must(goldset, subject)
             problems += self._one_sided(goldset, subject)
             problems += self._branch(goldset, subject)
@@ -333,7 +336,7 @@ class Gate:
             ]
         unjudged = [_unjudged(name, subject, reason) for subject, reason in unavailable.items()]
         notes = [*session.goldsets.notes(name), *self._branch_notes, *unjudged]
-        self._node.stash[PAYLOAD] = _payload(name, rows, notes)
+        self._node.stash[PAYLOAD] = _payload(name, rows, notes) | {"stages": stages}
         if session.settings.fail_unavailable:
             problems += (
                 f"{subject} is unavailable: {reason} (retrieval_unavailable = error)"
@@ -344,6 +347,16 @@ class Gate:
         if len(unavailable) == len({cell.subject for cell in cells}):
             each = "; ".join(f"{subject} is unavailable: {reason}" for subject, reason in unavailable.items())
             skip(f"{name}: nothing was judged: {each}")
+
+    def _stages(self, goldset: GoldSet, subject: str) -> list[dict[str, Any]]:
+        """Return what the summary says of a pipeline's stages; nothing where there are none."""
+        measures = self._measures(subject)
+        if not measures:
+            return []
+        run = self._run(goldset, subject)
+        prompt = goldset.context_size or measures[0].k or goldset.depth
+        rows = stage_rows(goldset, subject, run, prompt) if run.stages else ()
+        return [row.plain() for row in rows]
 
     def _must(self, goldset: GoldSet, subject: str) -> list[str]:
         """Return a paragraph on must-queries that fell or were never pinned."""

@@ -10,8 +10,8 @@ from pytest_retrieval.files.pins import save_pins
 from pytest_retrieval.gate.cells import Cell, measures_of, slug
 from pytest_retrieval.gate.pin import Evidence
 from pytest_retrieval.gate.repin import CellChange, refreshments, repin
-from pytest_retrieval.report.scorecard import CellRow
-from pytest_retrieval.report.text import number, numbers, table
+from pytest_retrieval.report.scorecard import CellRow, StageRow
+from pytest_retrieval.report.text import number, numbers, stage_table, table
 
 if TYPE_CHECKING:
     from pytest_retrieval.measures.rank import MeasureKind
@@ -54,7 +54,13 @@ class Ledger:
         notes = dict.fromkeys(
             f"note: {note}" for payload in self._payloads.values() for note in payload.get("notes", ())
         )
-        return [*table(list(rows.values())), *notes, *self.lines]
+        stages = {
+            (row.goldset, row.subject, row.stage, row.stratum): row
+            for payload in self._payloads.values()
+            for row in map(StageRow.from_plain, payload.get("stages", ()))
+        }
+        told = [*table(list(rows.values())), *stage_table(list(stages.values()))]
+        return [*told, *notes, *self.lines]
 
     def pin(self, goldsets: GoldSets, kinds: Sequence[MeasureKind], reason: str, *, failed: bool) -> None:
         """Write the pins of every gold set that reported, if every selected item did.

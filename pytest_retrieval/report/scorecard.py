@@ -9,7 +9,7 @@ from typing import Any, final
 
 from pytest_retrieval.gate.verdict import Verdict
 
-__all__ = ["CellRow", "row_of"]
+__all__ = ["CellRow", "StageRow", "row_of"]
 
 
 @final
@@ -64,6 +64,41 @@ class CellRow:
         known = {field.name for field in fields(cls)}
         row = {name: of_row for name, of_row in value.items() if name in known}
         return cls(**{**row, "notes": tuple(row.get("notes", ()))})
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageRow:
+    """What the summary says of one stage of a pipeline over one stratum; None where there is no number.
+
+    Attributes
+    ----------
+    shallow, deep
+        Names of two measures: at the depth of the prompt, and at the depth of the candidates.
+    at_shallow, at_deep
+        Their means.
+    latency
+        Mean seconds, where the stage says them.
+    """
+
+    goldset: str
+    subject: str
+    stage: str
+    stratum: str
+    shallow: str
+    deep: str
+    at_shallow: float | None
+    at_deep: float | None
+    latency: float | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """Return the row as JSON can hold it."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, value: Mapping[str, Any]) -> StageRow:
+        """Return the row that `plain` made."""
+        return cls(**value)
 
 
 def row_of(goldset: str, verdict: Verdict, status: str = "") -> CellRow:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pytest_retrieval.errors import counted, listed
 from pytest_retrieval.gate.cells import SLICE
-from pytest_retrieval.gate.difference import NOT_FOUND, Move, QueryChange
+from pytest_retrieval.gate.difference import CONTEXT, NOT_FOUND, Move, QueryChange
 from pytest_retrieval.gate.verdict import (
     DESCRIBED,
     ERROR,
@@ -22,10 +22,10 @@ from pytest_retrieval.gate.verdict import (
     worse_by,
 )
 from pytest_retrieval.model import ALL
-from pytest_retrieval.report.scorecard import CellRow
+from pytest_retrieval.report.scorecard import CellRow, StageRow
 from pytest_retrieval.stats.signflip import smallest_p
 
-__all__ = ["failure", "number", "numbers", "table"]
+__all__ = ["failure", "number", "numbers", "stage_table", "table"]
 
 QUERIES = ("query", "queries")
 
@@ -160,11 +160,19 @@ def _by_stage(lost: Sequence[QueryChange], limit: float) -> list[str]:
     moves = [move for change in lost for move in change.moves if move.lost_by(limit) is not None]
     lines = []
     for what in (LOST, PUSHED):
-        counts = Counter(str(move.lost_by(limit)) for move in moves if _what(move, limit) == what)
+        counts = Counter(_loser(move, limit) for move in moves if _what(move, limit) == what)
         shown = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         if shown:
             lines.append(f"{what}: " + ", ".join(f"{stage} {count}" for stage, count in shown))
     return ["", *lines] if lines else []
+
+
+def _loser(move: Move, limit: float) -> str:
+    """Return the stage that lost a document as a reader calls it."""
+    stage = str(move.lost_by(limit))
+    if stage == CONTEXT:
+        return "assembly"
+    return f"{stage} leg" if move.is_leg(stage) else stage
 
 
 def _what(move: Move, limit: float) -> str:
@@ -246,7 +254,9 @@ def _move(
         ranks = ", ".join(
             _in_stage(move, stage) for stage in dict.fromkeys([*move.stages_before, *move.stages])
         )
-        text += f"; {_what(move, limit)} {loser} ({ranks})"
+        found = move.found_at(loser)
+        where = "" if found is None or _what(move, limit) == PUSHED else f"found at depth {found}, "
+        text += f"; {where}{_what(move, limit)} {_loser(move, limit)} ({ranks})"
     elif move.stages:
         ranks = ", ".join(f"{stage} {rank or '–'}" for stage, rank in move.stages.items())
         held = "no stage holds it" if move.last_held == NOT_FOUND else f"last held by {move.last_held}"
@@ -319,6 +329,42 @@ def table(rows: Sequence[CellRow]) -> list[str]:
     for (goldset, subject), of_subject in by_subject.items():
         lines += ["", f"{goldset} · {subject}", *_grid(of_subject), *_remarks(of_subject)]
     return [*lines[1:], *_counted(rows)]
+
+
+def stage_table(rows: Sequence[StageRow]) -> list[str]:
+    """Return the tables of stages, one per gold set and subject: strata down, stages across.
+
+    Each place holds two measures, at the depth of the prompt and at the depth of the candidates.
+    """
+    from tabulate import tabulate
+
+    by_subject: dict[tuple[str, str], list[StageRow]] = {}
+    for row in rows:
+        by_subject.setdefault((row.goldset, row.subject), []).append(row)
+    lines: list[str] = []
+    for (goldset, subject), of_subject in sorted(by_subject.items()):
+        stages = list(dict.fromkeys(row.stage for row in of_subject))
+        strata = sorted(dict.fromkeys(row.stratum for row in of_subject), key=_by_kind)
+        cells = {(row.stratum, row.stage): row for row in of_subject}
+        body = [
+            [stratum, *(_both_depths(cells.get((stratum, stage))) for stage in stages)] for stratum in strata
+        ]
+        first = of_subject[0]
+        title = f"{goldset} · {subject} · stages: {first.shallow}, then {first.deep}"
+        grid: str = tabulate(body, ["stratum", *stages], tablefmt="simple", disable_numparse=True)
+        lines += ["", title, *grid.splitlines()]
+        slow = {
+            row.stage: row.latency for row in of_subject if row.stratum == ALL and row.latency is not None
+        }
+        if slow:
+            lines.append(
+                "mean latency: " + ", ".join(f"{stage} {took:.3g} s" for stage, took in slow.items())
+            )
+    return lines
+
+
+def _both_depths(row: StageRow | None) -> str:
+    return "" if row is None else f"{number(row.at_shallow)}  {number(row.at_deep)}"
 
 
 def _counted(rows: Sequence[CellRow]) -> list[str]:

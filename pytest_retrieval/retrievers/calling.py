@@ -36,7 +36,8 @@ def retrieve(
     retriever
         ``callable(query, k)``, an async callable, an object with ``search(query, k)``, or a callable without
         arguments that makes one of these. It returns ids, (id, score) pairs, a mapping id → score, or a
-        mapping stage → any of these whose last stage is the ranking.
+        mapping stage → any of these whose last stage is the ranking. A stage may also be a mapping with the
+        key ``ranking``, and ``query`` (the rewritten text that it searched with) and ``latency`` (seconds).
     queries
         query_id → text.
     k
@@ -71,21 +72,28 @@ def retrieve(
     search = _search(retriever, name, run_async)
     rankings: dict[str, Any] = {}
     stages: dict[str, dict[str, Any]] = {}
+    told_of: dict[str, dict[str, dict[str, Any]]] = {}
     try:
         for query_id, text in queries.items():
             try:
                 answer = _ask(search, name, query_id, text, k, run_async)
-                staged = _stages(answer, _place(name, query_id, text))
+                place = _place(name, query_id, text)
+                staged = {
+                    stage: _unpacked(found, f"{place}, stage {stage!r}")
+                    for stage, found in _stages(answer, place).items()
+                }
             except RetrieverError as error:
                 if show_text:
                     raise
                 raise RetrieverError(str(error).replace(text, "…")) from None
-            for stage, ranking in staged.items():
+            for stage, (ranking, told_by) in staged.items():
                 stages.setdefault(stage, {})[query_id] = _cut(query_id, ranking, k)
-            last = list(staged.values())[-1] if staged else answer
+                for key, value in told_by.items():
+                    told_of.setdefault(stage, {}).setdefault(key, {})[query_id] = value
+            last = list(staged.values())[-1][0] if staged else answer
             rankings[query_id] = _cut(query_id, last, k)
             on_query()
-        of_stage = {stage: Run(found, stage) for stage, found in stages.items()}
+        of_stage = {stage: Run(found, stage, **told_of.get(stage, {})) for stage, found in stages.items()}
         run = Run(rankings, named, stages=of_stage)
     except InputError as error:
         raise RetrieverError(f"{name} returned no ranking: {error}") from error
@@ -240,6 +248,35 @@ def _stages(answer: Any, place: str) -> dict[str, Any]:
                 " or a mapping id → score" + _why(ranking)
             )
     return {str(stage): ranking for stage, ranking in answer.items()}
+
+
+def _unpacked(found: Any, place: str) -> tuple[Any, dict[str, Any]]:
+    """Return a stage's ranking, and what it tells beside it as keywords of `Run`."""
+    if not isinstance(found, Mapping) or _is_number(found.get("ranking", 0)):
+        return found, {}
+    unknown = found.keys() - {"ranking", "query", "latency"}
+    if unknown:
+        raise RetrieverError(
+            f"{place} has the unknown keys {listed(sorted(map(str, unknown)))}; allowed are ranking, query"
+            " and latency"
+        )
+    ranking = _as_list(found["ranking"])
+    if not isinstance(ranking, Mapping | list | tuple):
+        raise RetrieverError(
+            f"{place} has the ranking {_shown(ranking)}; allowed are ids, (id, score) pairs or a mapping"
+            " id → score" + _why(ranking)
+        )
+    told_by: dict[str, Any] = {}
+    query, latency = found.get("query"), found.get("latency")
+    if query is not None:
+        if not isinstance(query, str):
+            raise RetrieverError(f"{place} has the query {query!r}; allowed is the text it searched with")
+        told_by["queries"] = query
+    if latency is not None:
+        if isinstance(latency, bool) or not _is_number(latency) or not 0 <= float(latency) < float("inf"):
+            raise RetrieverError(f"{place} has the latency {latency!r}; allowed are seconds of at least 0")
+        told_by["latency"] = float(latency)
+    return ranking, told_by
 
 
 def _cut(query_id: str, ranking: Any, k: int) -> Any:

@@ -89,6 +89,37 @@ def test_the_stage_that_lost_it(then, now, lost):
     assert moved.lost_by(5) == lost
 
 
+@pytest.mark.parametrize(
+    "then, now, lost, found",
+    [
+        # One leg fell, and fusion made up for it: the re-ranker lost it.
+        (
+            {"lexical": 2, "dense": 1, "fused": 1, "reranked": 1},
+            {"lexical": 9, "dense": 1, "fused": 1, "reranked": 12},
+            "reranked",
+            1,
+        ),
+        (
+            {"lexical": 2, "dense": 1, "fused": 1, "reranked": 1},
+            {"lexical": None, "dense": 1, "fused": 1, "reranked": None},
+            "reranked",
+            1,
+        ),
+        # The other leg is no later step.
+        ({"lexical": 1, "dense": 7, "fused": 1}, {"lexical": None, "dense": 7, "fused": 12}, "lexical", None),
+        ({"lexical": 1, "dense": 7, "fused": 1}, {"lexical": 3, "dense": 8, "fused": 12}, "fused", 3),
+        # Without a stage called fused any stage may be a leg.
+        ({"one": 1, "two": 7, "both": 1}, {"one": None, "two": 7, "both": 12}, "one", None),
+        ({"candidates": 4, "prompt": 1}, {"candidates": 50, "prompt": None}, "candidates", None),
+        ({"candidates": 40, "prompt": 1}, {"candidates": 50, "prompt": None}, "prompt", 50),
+    ],
+)
+def test_a_stage_that_others_made_up_for_lost_nothing(then, now, lost, found):
+    moved = Move(doc_id="a", grade=2, before=1, after=None, stages=now, stages_before=then)
+    assert moved.lost_by(5) == lost
+    assert moved.found_at(lost) == found
+
+
 @pytest.mark.parametrize("before, after", [(None, 3), (3, 1), (3, 3), (None, None)])
 def test_what_did_not_fall_was_lost_by_no_stage(before, after):
     stages = {"stages_before": {"fused": 1}, "stages": {"fused": None}}

@@ -77,9 +77,9 @@ def shop(project):
 @pytest.mark.parametrize(
     "broken, told",
     [
-        ("lexical leg", "lost by lexical (lexical 1 → –, "),
-        ("re-ranker", "lost by reranked (lexical 1, dense "),
-        ("assembly", "lost by context (lexical 1, dense "),
+        ("lexical leg", "lost by lexical leg (lexical 1 → –, "),
+        ("re-ranker", ", lost by reranked (lexical 1, dense "),
+        ("assembly", "found at depth 1, lost by assembly (lexical 1, dense "),
     ],
 )
 def test_the_failure_says_where(shop, broken, told):
@@ -88,7 +88,10 @@ def test_the_failure_says_where(shop, broken, told):
     result.assert_outcomes(passed=1, failed=1)
     text = result.stdout.str()
     assert text.count(told) == 3
-    assert f"lost by: {told.split()[2]} 3" in text
+    loser = told.partition("lost by ")[2].partition(" (")[0]
+    assert f"lost by: {loser} 3" in text
+    if broken == "re-ranker":
+        assert text.count("found at depth ") == 3
 
 
 def test_a_red_that_re_pinning_accepted_starts_from_the_new_stages(shop):
@@ -98,3 +101,49 @@ def test_a_red_that_re_pinning_accepted_starts_from_the_new_stages(shop):
     line = (shop.path / "goldsets" / "store" / "pins" / "pipeline.jsonl").read_text(encoding="utf-8")
     assert '"stages":{"lexical":{"p03":1}' in line
     assert '"context":{}' in line
+
+
+def test_the_summary_holds_both_depths_of_every_stage(shop):
+    """Recall of the candidates beside recall of the prompt; by hand: all three found."""
+    (shop.path / "broken.txt").write_text("assembly", encoding="utf-8")
+    shop.run().stdout.fnmatch_lines(
+        [
+            "shop · pipeline · stages: recall@2, then recall@100",
+            "stratum *lexical *dense *fused *reranked *context",
+            "identifier *1.000  1.000 *1.000  1.000 *1.000  1.000 *0.000  0.000",
+            "all *0.000  0.000",
+        ]
+    )
+
+
+def test_a_stage_says_what_it_searched_with_and_how_long_it_took(shop):
+    conftest = (
+        (shop.path / "conftest.py")
+        .read_text(encoding="utf-8")
+        .replace(
+            'return stages | {"context"',
+            'stages["lexical"] = {"ranking": stages["lexical"], "query": query.lower(), "latency": 0.25}\n'
+            '        return stages | {"context"',
+        )
+    )
+    (shop.path / "conftest.py").write_text(conftest, encoding="utf-8")
+    shop.write(
+        "test_search.py",
+        """
+def test_pinned(gate):
+    gate.check()
+
+
+def test_stages(runs):
+    lexical = runs["pipeline"].stages["lexical"]
+    assert lexical.queries == {"i3": "hx-4421", "i8": "hx-4456", "i21": "hx-4547"}
+    assert set(lexical.latency.values()) == {0.25}
+    assert runs["pipeline"].stages["dense"].queries == {}
+""",
+    )
+    result = shop.run()
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["mean latency: lexical 0.25 s"])
+    result = shop.run("-n2")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["mean latency: lexical 0.25 s"])

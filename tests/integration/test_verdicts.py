@@ -158,9 +158,10 @@ def test_stages_say_which_lost_a_document(project):
     project.rank(i1={"lexical": ["x", "a"], "fused": ["x"]}, i2={"lexical": ["x"], "fused": ["x"]})
     project.run().stdout.fnmatch_lines(
         [
-            "      a (exact)  rank 1 → not among the 1 returned; lost by fused (lexical 1 → 2, fused 1 → –)",
-            "      b (exact)  rank 1 → *; lost by lexical (lexical 1 → –, fused 1 → –)",
-            "lost by: fused 1, lexical 1",
+            "      a (exact)  rank 1 → not among the 1 returned; found at depth 2, lost by fused"
+            " (lexical 1 → 2, fused 1 → –)",
+            "      b (exact)  rank 1 → *; lost by lexical leg (lexical 1 → –, fused 1 → –)",
+            "lost by: fused 1, lexical leg 1",
         ]
     )
 

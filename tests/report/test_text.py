@@ -170,7 +170,12 @@ def test_the_stage_that_lost_a_document(stages, text):
     [
         (None, {"a": 1, "b": 1}, {"a": None, "b": None}, "; lost by a (a 1 → –, b 1 → –)"),
         (9, {"a": 1, "b": 1}, {"b": 9}, "; lost by a (a 1 → no such stage, b 1 → 9)"),
-        (6, {"a": 4, "b": 1}, {"a": 4, "b": 6}, "rank 1 → rank 6; lost by b (a 4, b 1 → 6)"),
+        (
+            6,
+            {"a": 4, "b": 1},
+            {"a": 4, "b": 6},
+            "rank 1 → rank 6; found at depth 4, lost by b (a 4, b 1 → 6)",
+        ),
         (5, {"a": 4, "b": 1}, {"a": 4, "b": 5}, "rank 1 → rank 5; pushed down by b (a 4, b 1 → 5)"),
         (6, {"a": 1}, {"a": 6, "new": 2}, "; lost by a (a 1 → 6, new 2)"),
     ],

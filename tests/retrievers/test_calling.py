@@ -298,3 +298,40 @@ def test_no_more_than_three_places_are_told_innermost_first():
 
 def test_an_exception_that_was_never_raised_has_no_place():
     assert told(ValueError("x")) == "ValueError: x"
+
+
+def test_a_stage_may_tell_its_query_and_its_latency():
+    def search(query, k):
+        return {
+            "dense": {"ranking": [("a", 0.9), ("b", 0.1)], "query": f"{query} rewritten", "latency": 0.5},
+            "context": {"ranking": {"a": 1.0}},
+        }
+
+    run = retrieve(search, {"q": "oak"}, 1)
+    assert run["q"] == ("a",)
+    assert run.stages["dense"]["q"] == ("a",)
+    assert dict(run.stages["dense"].queries) == {"q": "oak rewritten"}
+    assert dict(run.stages["dense"].latency) == {"q": 0.5}
+    assert dict(run.stages["context"].queries) == {}
+    assert dict(run.select(["q"]).stages["dense"].queries) == {"q": "oak rewritten"}
+
+
+def test_a_document_called_ranking_is_no_stage_with_a_ranking():
+    run = retrieve(lambda query, k: {"dense": {"ranking": 0.5, "b": 0.7}}, {"q": "oak"}, 5)
+    assert run["q"] == ("b", "ranking")
+
+
+@pytest.mark.parametrize(
+    "stage, told",
+    [
+        ({"ranking": ["a"], "took": 1}, "stage 'dense' has the unknown keys took; allowed are"),
+        ({"ranking": "a"}, "stage 'dense' has the ranking 'a'; allowed are"),
+        ({"ranking": ["a"], "query": 5}, "has the query 5; allowed is the text"),
+        ({"ranking": ["a"], "latency": -1}, "has the latency -1; allowed are seconds"),
+        ({"ranking": ["a"], "latency": float("nan")}, "has the latency nan; allowed are seconds"),
+    ],
+)
+def test_a_stage_that_tells_what_it_cannot(stage, told):
+    with pytest.raises(RetrieverError, match="query 'q'") as caught:
+        retrieve(lambda query, k: {"dense": stage}, {"q": "oak"}, 5)
+    assert told in str(caught.value)
