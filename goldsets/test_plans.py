@@ -7,6 +7,8 @@ too, so what is asserted is that something could have been established.
 
 import pytest
 
+from pytest_retrieval import score_answers
+
 
 @pytest.mark.goldset("furniture")
 @pytest.mark.planned_comparison("names alone over all fields on recall@5", split="test")
@@ -40,4 +42,13 @@ def test_hybrid_over_semantic(runs, compare):
 @pytest.mark.planned_comparison("hybrid over bm25 on mrr@10", split="test")
 def test_hybrid_over_bm25_of_passages(runs, compare):
     result = compare(runs["hybrid"], runs["bm25"], "mrr@10", by="stratum")
+    assert result.decidable, result
+
+
+@pytest.mark.goldset("furniture")
+@pytest.mark.planned_comparison("answers from all fields over names on exact share", split="test")
+def test_answers_from_all_fields_over_names(recordings, qrels, compare):
+    table = score_answers(recordings["shop-answers"], qrels)
+    share = {context: table.select(context=context).per_query() for context in ("bm25", "bm25_headings")}
+    result = compare(share["bm25"], share["bm25_headings"], by="stratum")
     assert result.decidable, result

@@ -410,7 +410,8 @@ def _shown(row: CellRow | None) -> str:
         return f"{'–' if row.status in (ERROR, STALE, VANISHED) else 'n/a'}{status}"
     before, after = numbers(row.before, row.after)
     text = after if row.before is None or before == after else f"{before} → {after}"
-    best = "" if row.attainable is None or row.attainable >= 1 else f" (at most {number(row.attainable)})"
+    told = row.attainable is not None and 0 < row.attainable < 1  # 0 is the best where lower is better
+    best = f" (at most {number(row.attainable)})" if told else ""
     return f"{text}{status}{best}"
 
 
