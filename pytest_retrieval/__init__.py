@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from pytest_retrieval.retrievers.stages import stage_scores
     from pytest_retrieval.retrievers.tuning import (
         Sweep,
+        context_sweep,
         depth_curve,
         fusion_sweep,
         unit_sweep,
@@ -179,7 +180,7 @@ _ROOMS = {
     "retrievers.reranking": ("Reranked", "rerank"),
     "retrievers.semantic": ("Semantic",),
     "retrievers.stages": ("stage_scores",),
-    "retrievers.tuning": ("Sweep", "depth_curve", "fusion_sweep", "unit_sweep"),
+    "retrievers.tuning": ("Sweep", "context_sweep", "depth_curve", "fusion_sweep", "unit_sweep"),
     "retrievers.units": ("UnitSearch", "pool_units", "sentences", "units_of"),
     "stats.compare": ("compare",),
     "stats.comparison": ("Comparison",),
@@ -254,6 +255,7 @@ __all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
     "check_citations",
     "check_trajectory",
     "compare",
+    "context_sweep",
     "depth_curve",
     "evaluate",
     "filtered",

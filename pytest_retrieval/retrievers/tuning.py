@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from pytest_retrieval.errors import InputError, listed
+from pytest_retrieval.measures.answer_table import score_answers
 from pytest_retrieval.measures.notation import parse
 from pytest_retrieval.measures.ranking import tie_sensitivity
 from pytest_retrieval.measures.table import ScoreTable, evaluate
 from pytest_retrieval.model import ALL, Qrels, Run
+from pytest_retrieval.records import Answer, Recording
 from pytest_retrieval.retrievers.best import check_count
 from pytest_retrieval.retrievers.calling import retrieve
 from pytest_retrieval.retrievers.fusion import fuse
@@ -26,7 +28,7 @@ from pytest_retrieval.retrievers.units import UnitSearch
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Sweep", "depth_curve", "fusion_sweep", "unit_sweep"]
+__all__ = ["Sweep", "context_sweep", "depth_curve", "fusion_sweep", "unit_sweep"]
 
 TEST = "test"
 DEPTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -272,6 +274,65 @@ def _readable(qrels: Qrels, split: str | None) -> Qrels:
         known = listed(sorted(set(qrels.splits.values())))
         raise InputError(f"no query is of the split {split!r}; there are {known}")
     return qrels.select(members)
+
+
+def context_sweep(
+    recordings: Mapping[int, Recording | Sequence[Answer]],
+    qrels: Qrels,
+    *,
+    context: str | None = None,
+    split: str | None = "train",
+) -> Sweep:
+    """Return what answers are worth at several sizes of their context.
+
+    More context can help, and it can drown the answer. How many documents the prompt should hold is measured
+    on answers recorded at each size.
+
+    Parameters
+    ----------
+    recordings
+        Size of the context → the answers recorded with it.
+    qrels
+        Judgments; where they have splits, only queries of `split` are read.
+    context
+        Kind of context; needed where the recordings have several.
+    split
+        Split to read, never ``"test"``; None for every query, where there are no splits.
+
+    Raises
+    ------
+    InputError
+        The split cannot be read, there is no answer to read, or several kinds of context and none named.
+
+    Examples
+    --------
+    >>> qrels = Qrels({"q": {"a": 1}})
+    >>> two = [Answer("q", "", ["x", "y"], ["x"])]
+    >>> three = [Answer("q", "", ["x", "y", "a"], ["a"])]
+    >>> context_sweep({2: two, 3: three}, qrels, split=None).chosen["exact_share"]
+    3
+    """
+    import pandas as pd
+
+    wanted = _readable(qrels, split)
+    if not recordings:
+        raise InputError("no recording was given; name at least one size of the context")
+    rows: dict[int, dict[str, float]] = {}
+    for size in sorted(recordings):
+        check_count("a size of the context", size)
+        table = score_answers(recordings[size], wanted, unknown_queries="ignore").select(context=context)
+        kinds = dict.fromkeys(row.context for row in table.rows)
+        if len(kinds) != 1:
+            hint = (
+                f"there are {listed(map(repr, kinds))}: name one with context=" if kinds else "there is none"
+            )
+            raise InputError(f"at size {size}: one kind of context is read at a time; {hint}")
+        rows[size] = table.mean()
+    frame = pd.DataFrame.from_dict(rows, orient="index")
+    frame.index.name = "documents"
+    lower = {"declined_wrongly"}
+    best = {str(name): _best_row(frame[name], name not in lower) for name in frame.columns}
+    return Sweep(f"answers by size of the context{_over(wanted, split)}", frame, best, "best")
 
 
 def _over(qrels: Qrels, split: str | None) -> str:

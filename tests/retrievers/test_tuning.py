@@ -9,9 +9,11 @@ import pytest
 
 from pytest_retrieval import (
     BM25,
+    Answer,
     InputError,
     Qrels,
     Run,
+    context_sweep,
     depth_curve,
     evaluate,
     fuse,
@@ -193,3 +195,31 @@ def test_a_curve_of_the_shop_flattens_before_it_ends(furniture):
     )
     assert curve.chosen["several_modifiers"] == 50
     assert curve.chosen["no_match"] is None
+
+
+def test_the_size_of_a_context_by_hand():
+    qrels = Qrels({"q1": {"a": 1}, "q2": {"b": 1}}, splits={"q1": "train", "q2": "test"})
+    few = [Answer("q1", "bm25", ["x"], []), Answer("q2", "bm25", ["b"], ["b"])]
+    more = [Answer("q1", "bm25", ["x", "a"], ["x", "a"]), Answer("q2", "bm25", ["b"], [])]
+    sweep = context_sweep({1: few, 2: more}, qrels)
+    assert sweep.table["exact_share"].tolist() == [0.0, 0.5]
+    assert sweep.table["declined_wrongly"].tolist() == [0.0, 0.0]
+    assert sweep.chosen["exact_share"] == 2
+    assert sweep.chosen["declined"] is None
+    assert "1 queries of the train split" in str(sweep)
+
+
+@pytest.mark.parametrize(
+    "recordings, options, message",
+    [
+        ({}, {}, "no recording was given"),
+        ({0: [Answer("q1")]}, {}, "size of the context"),
+        ({1: []}, {}, "there is none"),
+        ({1: [Answer("q1", "a"), Answer("q1", "b")]}, {}, "name one with context="),
+        ({1: [Answer("q1")]}, {"split": "test"}, "test"),
+    ],
+)
+def test_what_a_context_sweep_refuses(recordings, options, message):
+    qrels = Qrels({"q1": {"a": 1}}, splits={"q1": "train"})
+    with pytest.raises(InputError, match=message):
+        context_sweep(recordings, qrels, **options)
