@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, final
 
 from pytest_retrieval.errors import InputError, QueryMismatchError, listed
+from pytest_retrieval.measures.answer_table import quantiles_of
 from pytest_retrieval.measures.table import mean_of
 from pytest_retrieval.model import Qrels
 from pytest_retrieval.records import Answer, Call, Recording, Trace
@@ -54,6 +55,8 @@ class TraceRow:
         Relevant among the first k distinct picks / k; NaN where nothing is relevant to the query.
     first_search_precision
         The same of the first search's own top k: what the tool alone would have picked.
+    latency
+        Seconds that the task took; NaN where nobody measured.
     """
 
     query_id: str
@@ -78,6 +81,7 @@ class TraceRow:
     saw_and_picked_none: bool
     precision: float
     first_search_precision: float
+    latency: float
 
 
 @final
@@ -148,7 +152,10 @@ class TraceTable:
         return {stratum: self.select(stratum=stratum).summary() for stratum in strata}
 
     def summary(self) -> dict[str, float]:
-        """Return counts over all traces, and the means of the two precisions over queries."""
+        """Return counts over all traces, and the means of the two precisions over queries.
+
+        ``latency_p50`` and ``latency_p95`` are quantiles over traces, in seconds; NaN where nobody measured.
+        """
         rows = self.rows
         return {
             "traces": len(rows),
@@ -169,6 +176,7 @@ class TraceTable:
             "picks_unjudged": sum(row.picks_unjudged for row in rows),
             "picks_not_returned": sum(row.picks_not_returned for row in rows),
             "fewer_picks": sum(row.picks_missing > 0 for row in rows),
+            **quantiles_of("latency", [row.latency for row in rows], (50, 95)),
             "precision": _mean(rows, "precision"),
             "first_search_precision": _mean(rows, "first_search_precision"),
         }
@@ -362,6 +370,7 @@ def _row(
         saw_and_picked_none=bool(returned & relevant) and not relevant.intersection(picks),
         precision=len(relevant.intersection(picks[:k])) / k if relevant else float("nan"),
         first_search_precision=len(relevant.intersection(top[:k])) / k if relevant else float("nan"),
+        latency=float("nan") if trace.latency is None else trace.latency,
     )
 
 

@@ -173,9 +173,10 @@ def _shortfall(measure: str, name: str, mean: float, at_least: float, scores: Ma
     )
 
 
-def apart(mean: float, at_least: float) -> str:
-    """Return a mean with three digits, or as many as it takes to stand below the limit."""
+def apart(mean: float, limit: float) -> str:
+    """Return a mean with three digits, or as many as it takes to stand on its side of the limit."""
     for digits in range(3, 17):
-        if float(f"{mean:.{digits}f}") < at_least:
+        shown = float(f"{mean:.{digits}f}")
+        if shown < limit if mean < limit else shown > limit:
             return f"{mean:.{digits}f}"
     return repr(mean)

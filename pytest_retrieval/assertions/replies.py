@@ -170,9 +170,10 @@ def assert_declines(
             rest,
             qrels,
             by,
-            "answered or rightly declined",
-            lambda row: float(not (row.recommends_nothing and row.exact_in_context)),
-            1 - wrongly_at_most,
+            "declined wrongly",
+            lambda row: float(row.recommends_nothing and row.exact_in_context > 0),
+            wrongly_at_most,
+            most=True,
         )
     return table
 
@@ -222,8 +223,11 @@ def _assert_means(
     by: str | Mapping[str, str] | None,
     what: str,
     score: Callable[[AnswerRow], float],
-    at_least: float,
+    limit: float,
+    *,
+    most: bool = False,
 ) -> None:
+    """Raise where a class's mean is below the limit, or above it where `most` says so."""
     __tracebackhide__ = True
     class_of = _class_of(qrels, by)
     classes: dict[str, dict[tuple[str, str], list[float]]] = {}
@@ -234,22 +238,29 @@ def _assert_means(
     for name, replies in sorted(classes.items()):
         scores = {place: mean_of(values) for place, values in replies.items()}
         mean = mean_of(scores.values())
-        if not mean >= at_least:
-            problems.append(_shortfall(what, name, mean, at_least, scores))
+        if not (mean <= limit if most else mean >= limit):
+            problems.append(_shortfall(what, name, mean, limit, scores, most))
     if problems:
         raise AssertionError("\n".join(problems))
 
 
 def _shortfall(
-    what: str, name: str, mean: float, at_least: float, scores: Mapping[tuple[str, str], float]
+    what: str,
+    name: str,
+    mean: float,
+    limit: float,
+    scores: Mapping[tuple[str, str], float],
+    most: bool,
 ) -> str:
     place = f" of {name}" if name else ""
     defined = {key: score for key, score in scores.items() if score == score}
     if not defined:
         return f"{what}{place} is undefined: none of {counted(len(scores), *QUERIES)} has a relevant document"
-    worst = sorted(defined, key=lambda key: (defined[key], key))[:WORST]
-    lowest = listed(f"{query_id} {defined[query_id, context]:.3f}" for query_id, context in worst)
+    sign = -1 if most else 1
+    worst = sorted(defined, key=lambda key: (sign * defined[key], key))[:WORST]
+    named = listed(f"{query_id} {defined[query_id, context]:.3f}" for query_id, context in worst)
+    asked = f"at most {limit:g} is allowed" if most else f"at least {limit:g} is asked for"
     return (
-        f"{what}{place} is {apart(mean, at_least)} over {counted(len(defined), *QUERIES)}; at least"
-        f" {at_least:g} is asked for; lowest: {lowest}"
+        f"{what}{place} is {apart(mean, limit)} over {counted(len(defined), *QUERIES)}; {asked};"
+        f" {'highest' if most else 'lowest'}: {named}"
     )

@@ -248,8 +248,6 @@ def _records(
             records[number] = make(line)
         except (InputError, TypeError) as error:
             problems.append(Problem(str(error), label_of(path), number))
-    if not records and not problems:
-        problems.append(Problem("holds no line", label_of(path)))
     return records
 
 

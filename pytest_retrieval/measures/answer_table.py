@@ -51,6 +51,10 @@ class AnswerRow:
         Whether any document is relevant to the query.
     broken
         Whether the reply could not be used.
+    latency
+        Seconds that the reply took; NaN where nobody measured.
+    top_score
+        Highest score of a document in its context, in its retriever's own unit; NaN without scores.
     """
 
     query_id: str
@@ -73,6 +77,8 @@ class AnswerRow:
     differs_from_text: int
     answerable: bool
     broken: bool
+    latency: float
+    top_score: float
 
 
 @final
@@ -170,7 +176,12 @@ class AnswerTable:
         }
 
     def summary(self) -> dict[str, float]:
-        """Return counts over all answers and the means of `mean`: what a report prints of a context."""
+        """Return counts over all answers and the means of `mean`: what a report prints of a context.
+
+        ``nothing_share`` is the share of answers that cite nothing. ``latency_p50`` and ``latency_p95`` are
+        quantiles in seconds, ``top_score_p10``, ``top_score_p50`` and ``top_score_p90`` those of the highest
+        score in a context, all over answers and interpolated linearly; NaN where nothing was recorded.
+        """
         return _figures(self.rows)
 
     def crossed(self) -> dict[tuple[bool, bool], int]:
@@ -347,6 +358,8 @@ def _row(
         differs_from_text=len(set(written) ^ set(cited)) if text_counts else 0,
         answerable=answerable,
         broken=bool(answer.error),
+        latency=_NAN if answer.latency is None else answer.latency,
+        top_score=max(answer.scores, default=_NAN),
     )
 
 
@@ -377,12 +390,30 @@ def _figures(rows: Sequence[AnswerRow]) -> dict[str, float]:
         "answers_differing_from_text": sum(row.differs_from_text > 0 for row in rows),
         "broken": sum(row.broken for row in rows),
         "recommend_nothing": sum(row.recommends_nothing for row in rows),
+        "nothing_share": sum(row.recommends_nothing for row in rows) / len(rows) if rows else _NAN,
         "recommend_nothing_with_exact": sum(row.recommends_nothing for row in held),
         "recommend_something_without_exact": sum(not row.recommends_nothing for row in near),
         "cited_without_exact": sum(row.cited for row in near),
         "partial_cited_without_exact": sum(row.partial_cited for row in near),
+        **quantiles_of("latency", [row.latency for row in rows], (50, 95)),
+        **quantiles_of("top_score", [row.top_score for row in rows], (10, 50, 90)),
         **AnswerTable(tuple(rows)).mean(),
     }
+
+
+def quantiles_of(name: str, values: Sequence[float], percents: Sequence[int]) -> dict[str, float]:
+    """Return ``<name>_p<percent>`` → quantile of the values that are there, or NaN where none is.
+
+    Examples
+    --------
+    >>> quantiles_of("latency", [1.0, 2.0, float("nan"), 4.0], [50])
+    {'latency_p50': 2.0}
+    """
+    import numpy as np
+
+    known = [value for value in values if value == value]
+    found = np.percentile(known, percents).tolist() if known else [_NAN] * len(percents)
+    return {f"{name}_p{percent}": value for percent, value in zip(percents, found, strict=True)}
 
 
 def _by_query(rows: Sequence[AnswerRow], score: Callable[[AnswerRow], float]) -> float:

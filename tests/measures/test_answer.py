@@ -110,6 +110,14 @@ def test_numbers_and_labels_are_read_as_they_are():
         evaluate(QRELS, run, ["label:other"])
 
 
+@pytest.mark.parametrize("name", ["searches", "canary", "label:x"])
+def test_a_number_of_no_reply_is_undefined(name):
+    """Where not one of the questions was answered there is no number to read, and none to miss."""
+    run = Run({"q9": ["a"]}, replies={"q9": (Reply(("a",), ("a",), {"searches": 2}),)})
+    table = evaluate(QRELS, run, [name], unknown_queries="ignore")
+    assert all(math.isnan(value) for value in table.values[:, 0])
+
+
 @pytest.mark.parametrize("name", [*ANSWER_KINDS, "label:x"])
 def test_a_plain_run_has_no_answers(name):
     with pytest.raises(MeasureError, match="this is a plain run"):
@@ -195,11 +203,47 @@ def test_ids_in_the_text_are_held_against_the_field():
     assert [row.differs_from_text for row in by_pattern] == [1, 1, 1, 2]
 
 
+def test_what_is_described_per_stratum():
+    """Quantiles by hand, interpolated linearly; an answer without a measurement stays out of them."""
+    answers = [
+        Answer("q1", context_ids=["a"], cited_ids=["a"], latency=1, scores=[7.0, 9.0]),
+        Answer("q1", context_ids=["a"], cited_ids=["a"], latency=2, scores=[5.0]),
+        Answer("q2", context_ids=["c"], latency=4, scores=[1.0]),
+        Answer("q2", context_ids=["c"]),
+        Answer("q3", context_ids=["e"]),
+    ]
+    table = score_answers(answers, QRELS)
+    assert [row.top_score for row in table.rows[:3]] == [9, 5, 1]
+    assert table.to_frame()["latency"].isna().tolist() == [False, False, False, True, True]
+    one, none = table.by_stratum()["one"], table.by_stratum()["none"]
+    assert one["nothing_share"] == 0.5
+    assert (one["latency_p50"], one["latency_p95"]) == (2, pytest.approx(3.8))
+    assert [one[f"top_score_p{percent}"] for percent in (10, 50, 90)] == [
+        pytest.approx(1.8),
+        5,
+        pytest.approx(8.2),
+    ]
+    assert none["nothing_share"] == 1
+    assert math.isnan(none["latency_p50"])
+    assert math.isnan(none["top_score_p90"])
+    assert table.select(stratum="one").per_query("latency").to_dict() == {"q1": 1.5, "q2": 4.0}
+    assert math.isnan(score_answers([], QRELS).summary()["nothing_share"])
+
+
+def test_an_answer_table_tells_what_it_holds():
+    table = score_answers(ANSWERS, QRELS)
+    assert repr(table) == "<AnswerTable: 6 answers under bm25, random; exact_share 0.333>"
+    assert repr(table.select(stratum="none")) == "<AnswerTable: 2 answers under bm25; exact_share n/a>"
+    assert [row.query_id for row in table] == [answer.query_id for answer in ANSWERS]
+
+
 def test_spearman_of_a_context_measure_with_the_exact_share():
     from pytest_retrieval import spearman_with_share
 
     answers = [Answer(f"q{n}", "bm25", ["a"] * 1, ["a"] if n % 2 else []) for n in range(1, 9)]
     qrels = Qrels({f"q{n}": {"a": 1} if n % 3 else {"z": 1} for n in range(1, 9)})
+    assert math.isnan(spearman_with_share(answers[:1], qrels, "precision@1"))
+    assert math.isnan(spearman_with_share(answers[:2], qrels, "precision@1"))
     found = spearman_with_share(answers, qrels, "precision@1")
     contexts = [1.0 if n % 3 else 0.0 for n in range(1, 9)]
     shares = [1.0 if n % 2 and n % 3 else 0.0 for n in range(1, 9)]
