@@ -10,7 +10,7 @@ import pytest
 from pytest_retrieval.gate.cells import Cell, declared, described, measures_of
 from pytest_retrieval.gate.judging import fault_of, judge, must_fallen
 from pytest_retrieval.gate.pin import Pins
-from pytest_retrieval.model import Run
+from pytest_retrieval.model import Reply, Run
 
 from .conftest import GOLD, QUERIES, measures, run
 
@@ -201,3 +201,22 @@ def test_a_red_that_ties_could_undo_is_undecided(make, pin):
     found = verdicts(make(), pin(make()), now)[IDENTIFIER]
     assert (found.status, found.flip.by_ties) == ("undecided", ("i1",))
     assert not found.passes
+
+
+def test_answers_are_counted_by_what_they_cite(make, pin):
+    """An exact share reads citations: of four, two were judged; a query without an answer is missing."""
+    goldset = make(subjects={"rag": {"measures": ["exact_share", "recall@2"]}}, unjudged="unknown")
+    answers = {
+        "i1": Reply(shown=("a", "x", "y"), cited=("a",)),
+        "i2": Reply(shown=(), cited=()),
+        "w1": Reply(shown=("c", "x", "y"), cited=("c", "x", "y")),
+    }
+    now = Run({q: reply.shown for q, reply in answers.items()}, replies={q: (r,) for q, r in answers.items()})
+    of_subject = measures(goldset, "rag")
+    cells = declared(goldset, {"rag": of_subject})
+    found = judge(goldset, "rag", of_subject, now, pin(goldset, now, "rag"), cells)
+    share, recall = (found[Cell("rag", name, "all")] for name in ("exact_share", "recall@2"))
+    assert (share.status, share.before, share.after) == ("held", (1 + 0 + 1 / 3 + 0) / 4, share.before)
+    assert (share.counts.results, share.counts.unjudged, share.counts.missing) == (4, 2, 1)
+    # A ranking is counted by its window, and one that is empty is missing too.
+    assert (recall.counts.results, recall.counts.unjudged, recall.counts.missing) == (4, 2, 2)

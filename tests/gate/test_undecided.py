@@ -10,7 +10,7 @@ from pytest_retrieval.gate.pin import evidence_of
 from pytest_retrieval.gate.undecided import flip_of, mean_judged, reddening_of
 from pytest_retrieval.measures.notation import parse
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.model import Qrels, Run
+from pytest_retrieval.model import Qrels, Reply, Run
 
 from .conftest import measures, run
 
@@ -171,3 +171,83 @@ def test_what_no_judging_could_turn_red(make, settings, now, measure):
 def test_the_share_that_is_judged(make):
     assert mean_judged(make(), RECALL, run(), ["i1", "i2"]) == 0.75
     assert mean_judged(make(), RECALL, run(), ["w1"]) == 0.5
+
+
+# Answers: what an exact share rests on is what they cite, whatever else they were shown.
+
+SHOWN = ("a", "x", "y", "u", "v")
+ANSWERED = {"rag": {"measures": ["exact_share", "declined_wrongly", "grounded"]}}
+
+
+def answered(goldset, then, now, name, tolerance=0.0, shown=SHOWN):
+    """Return the flip of a measure of answers over i1 and i2, whose answers cite these documents."""
+    queries = ["i1", "i2"]
+
+    def run_of(cited):
+        replies = {q: tuple(Reply(shown, of) for of in cited[q]) for q in queries}
+        return Run(dict.fromkeys(queries, shown), "rag", replies=replies)
+
+    measure = parse(name)
+    lines = evidence_of(goldset, run_of(then), measures(goldset, "rag"), queries)
+    qrels = goldset.qrels.select(queries)
+    was, is_now = (evaluate(qrels, run_of(side), [measure]).values[:, 0] for side in (then, now))
+    pairs = {q: (float(a), float(b)) for q, a, b in zip(queries, was, is_now, strict=True)}
+    return flip_of(goldset, measure, lines, run_of(now), pairs, tolerance)
+
+
+THEN = {"i1": [("a",)], "i2": [("b",)]}
+
+
+def test_an_unjudged_citation_could_undo_a_red(make):
+    """Where all judged citations of today are relevant, x is expected to be; where half are, it is not."""
+    goldset = make(unjudged="unknown", subjects=ANSWERED)
+    found = answered(goldset, THEN, {"i1": [("x",)], "i2": [("b",)]}, "exact_share")
+    assert [(query, doc) for query, doc, _ in found.documents] == [("i1", "x")]
+    assert (found.unjudged, found.predicted) == (1, 1.0)  # b alone is judged, and relevant
+    assert found.undecides
+    found = answered(goldset, THEN, {"i1": [("x",)], "i2": [("b", "z")]}, "exact_share", tolerance=0.25)
+    assert (found.unjudged, found.predicted) == (1, 0.5)
+    assert len(found.documents) == 1
+    assert not found.undecides
+
+
+def test_what_was_shown_and_not_cited_predicts_nothing(make):
+    """Four more unjudged documents were shown to each; judging them would not move an exact share."""
+    goldset = make(unjudged="unknown", subjects=ANSWERED)
+    now = {"i1": [("x",)], "i2": [("b", "z", "a")]}
+    few = answered(goldset, THEN, now, "exact_share", shown=("a", "x"))
+    many = answered(goldset, THEN, now, "exact_share", shown=SHOWN)
+    assert (few.unjudged, few.predicted) == (many.unjudged, many.predicted)
+    assert few.unjudged == 2  # x, and a for i2
+
+
+def test_a_document_cited_then_and_now_lifts_both_sides(make):
+    goldset = make(unjudged="unknown", subjects=ANSWERED)
+    found = answered(
+        goldset, {"i1": [("a", "x")], "i2": [("b",)]}, {"i1": [("x",)], "i2": [()]}, "exact_share"
+    )
+    assert found.documents == ()
+    assert not found.undecides
+
+
+def test_replies_to_one_query_are_taken_together(make):
+    """Judging x lifts one of two replies: half a step."""
+    goldset = make(unjudged="unknown", subjects=ANSWERED)
+    then = {"i1": [("a",), ("a",)], "i2": [("b",)]}
+    found = answered(goldset, then, {"i1": [("x",), ("a",)], "i2": [("b",)]}, "exact_share")
+    assert [(query, doc) for query, doc, _ in found.documents] == [("i1", "x")]
+    assert answered(goldset, then, {"i1": [("x",), ()], "i2": [("b",)]}, "exact_share").documents == ()
+
+
+@pytest.mark.parametrize("name", ["grounded", "declined_wrongly"])
+def test_no_judging_could_undo_a_loss_of_grounding_or_a_refusal(make, name):
+    goldset = make(unjudged="unknown", subjects=ANSWERED)
+    found = answered(goldset, THEN, {"i1": [()], "i2": [("b", "nowhere")]}, name)
+    assert found.documents == ()
+    assert not found.undecides
+
+
+def test_where_unjudged_is_irrelevant_no_citation_is_open(make):
+    assert (
+        answered(make(subjects=ANSWERED), THEN, {"i1": [("x",)], "i2": [("b",)]}, "exact_share").unjudged == 0
+    )
