@@ -10,6 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_retrieval.answers.citations import Citations, check_citations
+    from pytest_retrieval.answers.diagnosis import (
+        Diagnosis,
+        LoggedRequest,
+        RequestLog,
+        diagnose,
+        diagnose_all,
+        diagnosis_counts,
+    )
     from pytest_retrieval.answers.messages import trace_from_messages
     from pytest_retrieval.answers.planted import Planted, planted_items, steered
     from pytest_retrieval.answers.quotes import Quote
@@ -109,6 +117,14 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "answers.citations": ("Citations", "check_citations"),
+    "answers.diagnosis": (
+        "Diagnosis",
+        "LoggedRequest",
+        "RequestLog",
+        "diagnose",
+        "diagnose_all",
+        "diagnosis_counts",
+    ),
     "answers.messages": ("trace_from_messages",),
     "answers.planted": ("Planted", "planted_items", "steered"),
     "answers.quotes": ("Quote",),
@@ -196,6 +212,7 @@ __all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
     "Call",
     "Citations",
     "Comparison",
+    "Diagnosis",
     "DuplicateDocumentError",
     "FileError",
     "Finding",
@@ -204,6 +221,7 @@ __all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
     "Hybrid",
     "InputError",
     "Judged",
+    "LoggedRequest",
     "Measure",
     "MeasureError",
     "MeasureKind",
@@ -219,6 +237,7 @@ __all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
     "Recording",
     "RecordingError",
     "ReplayError",
+    "RequestLog",
     "Reranked",
     "RetrievalError",
     "RetrievalWarning",
@@ -257,6 +276,9 @@ __all__ = [  # noqa: RUF022 - plain order by code point, as a test holds it
     "compare",
     "context_sweep",
     "depth_curve",
+    "diagnose",
+    "diagnose_all",
+    "diagnosis_counts",
     "evaluate",
     "filtered",
     "from_elasticsearch",
