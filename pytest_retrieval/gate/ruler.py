@@ -123,11 +123,15 @@ def ruler_notes(
 
 
 def strays(goldset: GoldSet, evidence: Mapping[str, Evidence]) -> tuple[str, ...]:
-    """Return the documents of pinned rankings that the catalog does not list, sorted."""
+    """Return the documents of pinned rankings that the catalog does not list, sorted.
+
+    What an agent picked need not be a document at all; that is what its score says.
+    """
     known = goldset.doc_ids
     if known is None:
         return ()
-    return tuple(sorted({doc for line in evidence.values() for doc in line.ranking if doc not in known}))
+    lines = (line for line in evidence.values() if not any(reply.picks for reply in line.replies))
+    return tuple(sorted({doc for line in lines for doc in line.ranking if doc not in known}))
 
 
 def input_notes(goldset: GoldSet, pin: Pin, gone: Sequence[str]) -> tuple[str, ...]:

@@ -354,6 +354,12 @@ class Recorder:
     def _documents(self, doc_ids: Sequence[str]) -> str:
         catalog = self._goldset.catalog
         assert catalog is not None, "the constructor refuses a gold set without"
+        strange = [doc_id for doc_id in doc_ids if doc_id not in catalog.index]
+        if strange:
+            raise InputError(
+                f"{listed(map(repr, strange))} {'is' if len(strange) == 1 else 'are'} not in the catalog, so"
+                " there is nothing to show the model; return the catalog's own ids"
+            )
         items = ((doc_id, catalog.loc[doc_id]) for doc_id in doc_ids)
         return "\n\n".join(self._show(doc_id, {f: item[f] for f in self._fields}) for doc_id, item in items)
 

@@ -273,6 +273,15 @@ def test_questions_and_contexts_that_are_not_there(tmp_path, goldset, server):
         random_contexts(goldset, 50)
 
 
+def test_documents_that_the_catalog_does_not_hold(tmp_path, goldset, server):
+    of = recorder(tmp_path / "rag", goldset, server)
+    with pytest.raises(InputError, match="'zz' is not in the catalog"):
+        of.answers({"bm25": Run({"q0": ["d0", "zz"]})}, queries=["q0"])
+    with pytest.raises(InputError, match="'zz' is not in the catalog"):
+        server.reply = decided({"action": "search", "query": "lamp"})
+        of.agent({"bm25": lambda query, k: ["zz"]}, mode="json", queries=["q0"])
+
+
 def test_random_contexts_depend_on_seed_and_query_alone(goldset):
     run = random_contexts(goldset, 3, seed=1)
     assert run["q3"] == random_contexts(goldset, 3, seed=1)["q3"]
