@@ -55,7 +55,7 @@ def rows(head):
 
 
 def shown(value):
-    return str(int(value)) if value == int(value) and value >= 1 or value == 0 else f"{value:.3f}"
+    return str(int(value)) if (value == int(value) and value >= 1) or value == 0 else f"{value:.3f}"
 
 
 def test_the_figures_of_the_answers(goldset):
