@@ -277,8 +277,8 @@ def test_documents_that_the_catalog_does_not_hold(tmp_path, goldset, server):
     of = recorder(tmp_path / "rag", goldset, server)
     with pytest.raises(InputError, match="'zz' is not in the catalog"):
         of.answers({"bm25": Run({"q0": ["d0", "zz"]})}, queries=["q0"])
+    server.reply = decided({"action": "search", "query": "lamp"})
     with pytest.raises(InputError, match="'zz' is not in the catalog"):
-        server.reply = decided({"action": "search", "query": "lamp"})
         of.agent({"bm25": lambda query, k: ["zz"]}, mode="json", queries=["q0"])
 
 
