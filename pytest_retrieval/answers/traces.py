@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from pytest_retrieval.errors import InputError, QueryMismatchError, listed
 from pytest_retrieval.measures.answer_table import quantiles_of
-from pytest_retrieval.measures.table import mean_of
+from pytest_retrieval.measures.rows import frame_of, mean_over_queries, series_of
 from pytest_retrieval.model import Qrels
 from pytest_retrieval.records import Answer, Call, Recording, Trace
 
@@ -108,9 +108,7 @@ class TraceTable:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame with one row per trace and the attributes of `TraceRow` as columns."""
-        import pandas as pd
-
-        return pd.DataFrame([asdict(row) for row in self.rows], columns=list(TraceRow.__dataclass_fields__))
+        return frame_of(self.rows, TraceRow)
 
     def select(self, *, context: str | None = None, stratum: str | None = None) -> TraceTable:
         """Return the traces under one context, of one stratum, or both."""
@@ -125,21 +123,7 @@ class TraceTable:
         InputError
             There are several contexts: select one first; or no such column.
         """
-        import pandas as pd
-
-        contexts = dict.fromkeys(row.context for row in self.rows)
-        if len(contexts) > 1:
-            raise InputError(
-                f"the table holds traces under {len(contexts)} contexts ({listed(contexts)}); select one:"
-                " table.select(context='…')"
-            )
-        if column not in TraceRow.__dataclass_fields__:
-            raise InputError(f"there is no column {column!r}; there are {listed(TraceRow.__slots__, 30)}")
-        values: dict[str, list[float]] = {}
-        for row in self.rows:
-            values.setdefault(row.query_id, []).append(float(getattr(row, column)))
-        means = [mean_of(of_query) for of_query in values.values()]
-        return pd.Series(means, index=pd.Index(list(values), name="query_id", dtype=object), name=column)
+        return series_of(self.rows, TraceRow, column)
 
     def by_context(self) -> dict[str, dict[str, float]]:
         """Return context → figure → value, in the order of first appearance; figures as in `summary`."""
@@ -177,8 +161,8 @@ class TraceTable:
             "picks_not_returned": sum(row.picks_not_returned for row in rows),
             "fewer_picks": sum(row.picks_missing > 0 for row in rows),
             **quantiles_of("latency", [row.latency for row in rows], (50, 95)),
-            "precision": _mean(rows, "precision"),
-            "first_search_precision": _mean(rows, "first_search_precision"),
+            "precision": mean_over_queries(rows, lambda row: row.precision),
+            "first_search_precision": mean_over_queries(rows, lambda row: row.first_search_precision),
         }
 
     def same_first_search(self, a: str, b: str) -> tuple[str, ...]:
@@ -397,10 +381,3 @@ def _shown_by(call: Call, texts: Mapping[str, str] | None) -> set[str]:
 def words_of(text: str) -> set[str]:
     """Return the distinct words of a text, in lower case."""
     return set(_WORD.findall(text.lower()))
-
-
-def _mean(rows: Iterable[TraceRow], column: str) -> float:
-    values: dict[tuple[str, str], list[float]] = {}
-    for row in rows:
-        values.setdefault((row.query_id, row.context), []).append(float(getattr(row, column)))
-    return mean_of(mean_of(of_query) for of_query in values.values())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from pytest_retrieval.errors import InputError, QueryMismatchError, listed
-from pytest_retrieval.measures.table import mean_of
+from pytest_retrieval.measures.rows import frame_of, mean_over_queries, series_of
 from pytest_retrieval.model import Qrels
 from pytest_retrieval.records import Answer, answers_from
 
@@ -112,9 +112,7 @@ class AnswerTable:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame with one row per answer and the attributes of `AnswerRow` as columns."""
-        import pandas as pd
-
-        return pd.DataFrame([asdict(row) for row in self.rows], columns=list(AnswerRow.__dataclass_fields__))
+        return frame_of(self.rows, AnswerRow)
 
     def per_query(self, column: str = "exact_share") -> pd.Series[float]:
         """Return query_id → mean of a column over the replies to the query; undefined ones stay out.
@@ -126,21 +124,7 @@ class AnswerTable:
         InputError
             There are several kinds of context, or no such column.
         """
-        import pandas as pd
-
-        contexts = dict.fromkeys(row.context for row in self.rows)
-        if len(contexts) > 1:
-            raise InputError(
-                f"the table holds answers under {len(contexts)} contexts ({listed(contexts)}); select one:"
-                " table.select(context='…')"
-            )
-        if column not in AnswerRow.__dataclass_fields__:
-            raise InputError(f"there is no column {column!r}; there are {listed(AnswerRow.__slots__, 30)}")
-        values: dict[str, list[float]] = {}
-        for row in self.rows:
-            values.setdefault(row.query_id, []).append(float(getattr(row, column)))
-        means = [mean_of(of_query) for of_query in values.values()]
-        return pd.Series(means, index=pd.Index(list(values), name="query_id", dtype=object), name=column)
+        return series_of(self.rows, AnswerRow, column)
 
     def select(self, *, context: str | None = None, stratum: str | None = None) -> AnswerTable:
         """Return the answers under one context, of one stratum, or both."""
@@ -165,12 +149,12 @@ class AnswerTable:
         """
         answerable = [row for row in self.rows if row.answerable]
         return {
-            "exact_share": _by_query(self.rows, lambda row: row.exact_share),
-            "grounded": _by_query(self.rows, lambda row: row.grounded),
-            "declined": _by_query(
+            "exact_share": mean_over_queries(self.rows, lambda row: row.exact_share),
+            "grounded": mean_over_queries(self.rows, lambda row: row.grounded),
+            "declined": mean_over_queries(
                 [row for row in self.rows if not row.answerable], lambda row: float(row.recommends_nothing)
             ),
-            "declined_wrongly": _by_query(
+            "declined_wrongly": mean_over_queries(
                 answerable, lambda row: float(row.recommends_nothing and row.exact_in_context > 0)
             ),
         }
@@ -414,11 +398,3 @@ def quantiles_of(name: str, values: Sequence[float], percents: Sequence[int]) ->
     known = [value for value in values if value == value]
     found = np.percentile(known, percents).tolist() if known else [_NAN] * len(percents)
     return {f"{name}_p{percent}": value for percent, value in zip(percents, found, strict=True)}
-
-
-def _by_query(rows: Sequence[AnswerRow], score: Callable[[AnswerRow], float]) -> float:
-    """Return the mean over (query, context) of the mean over replies."""
-    values: dict[tuple[str, str], list[float]] = {}
-    for row in rows:
-        values.setdefault((row.query_id, row.context), []).append(score(row))
-    return mean_of(mean_of(of_query) for of_query in values.values())
