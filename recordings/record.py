@@ -78,11 +78,13 @@ def main() -> None:
     assert goldset.catalog is not None
     retrievers = {"bm25": BM25(goldset.catalog), "bm25_headings": BM25(goldset.catalog, ["name"])}
     queries = {query_id: goldset.text_of(query_id) for query_id in goldset.qrels.query_ids}
+    stated = {"context_window": 8192, "thinking": False, "threads": 1}
     common: dict[str, Any] = {
         "url": url,
         "model": MODEL,
         "fields": ["name", "attributes"],
         "show": show,
+        "stated": stated,
         **FACTS,
     }
     if what == "answers":

@@ -28,13 +28,18 @@ class Journal:
     ------
     RecordingError
         A line in the middle of the file is no reply.
+
+    Attributes
+    ----------
+    added
+        How many replies were kept since the file was read.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
         self._replies: dict[str, dict[str, Any]] = {}
-        self.kept = 0
+        self.added = 0
         if path.is_file():
             self._read()
 
@@ -53,6 +58,7 @@ class Journal:
                 file.flush()
                 os.fsync(file.fileno())
             self._replies[key] = dict(reply)
+            self.added += 1
 
     def _read(self) -> None:
         data = self.path.read_bytes()
@@ -69,7 +75,6 @@ class Journal:
         if whole < len(data):
             with self.path.open("r+b") as file:
                 file.truncate(whole)
-        self.kept = len(self._replies)
 
 
 def _key(request: Mapping[str, Any]) -> str:

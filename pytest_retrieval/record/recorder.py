@@ -12,8 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from pytest_retrieval.errors import InputError, RecordingError, listed
-from pytest_retrieval.files.manifest import MANIFEST
+from pytest_retrieval.errors import FileError, InputError, RecordingError, listed
+from pytest_retrieval.files.manifest import MANIFEST, read_manifest
 from pytest_retrieval.files.recording import FILES, line_of_answer, line_of_trace, load_recording
 from pytest_retrieval.files.writing import replace_file
 from pytest_retrieval.model import GoldSet, Run
@@ -79,6 +79,8 @@ class Recorder:
         Function ``show(doc_id, item) -> str`` in place of ours; it must name the id.
     options
         Options of the request, such as temperature, seed and max_tokens.
+    stated
+        Options that requests do not carry and the manifest should tell, such as the server's context window.
     at_once
         Requests that run at the same time.
     retries, timeout
@@ -112,6 +114,7 @@ class Recorder:
         fields: Sequence[str] | None = None,
         show: Callable[[str, Mapping[str, Any]], str] | None = None,
         options: Mapping[str, Any] | None = None,
+        stated: Mapping[str, Any] | None = None,
         at_once: int = 4,
         retries: int = 5,
         timeout: float = 300.0,
@@ -137,6 +140,7 @@ class Recorder:
         self._fields = list(fields) if fields is not None else [str(name) for name in goldset.catalog]
         self._show = show or shown
         self._options = dict(DEFAULT_OPTIONS if options is None else options)
+        self._stated = dict(stated or {})
         self._at_once = at_once
         self._rewrite = rewrite
         self._progress = progress
@@ -324,7 +328,8 @@ class Recorder:
                     journal_path.replace(self._folder / JOURNAL)
                 text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
                 replace_file(self._folder / FILES[kind], text)
-                replace_file(self._folder / MANIFEST, self._manifest(kind, manifest))
+                recorded = date.today() if journal.added else self._recorded()
+                replace_file(self._folder / MANIFEST, self._manifest(kind, manifest, recorded))
         except Timeout:
             raise RecordingError(
                 f"another recorder is at work in {self._folder}; wait for it, or stop it"
@@ -332,7 +337,15 @@ class Recorder:
         (self._folder / "raw" / ".lock").unlink(missing_ok=True)
         return load_recording(self._folder, self._goldset)
 
-    def _manifest(self, kind: str, more: Mapping[str, Any]) -> str:
+    def _recorded(self) -> date | str:
+        """Return when a recording was made that is written anew from replies that were kept."""
+        try:
+            recorded: date | str = read_manifest(self._folder).get("recorded", date.today())
+        except FileError:
+            return date.today()
+        return recorded
+
+    def _manifest(self, kind: str, more: Mapping[str, Any], recorded: date | str) -> str:
         import tomlkit
 
         digests = self._goldset.digests
@@ -342,10 +355,10 @@ class Recorder:
             "goldset": self._goldset.name,
             "model": self._model,
             **facts,
-            "recorded": date.today(),
+            "recorded": recorded,
             **{name: value for name, value in more.items() if not isinstance(value, dict)},
             **{name: value for name, value in more.items() if isinstance(value, dict)},
-            "options": self._options,
+            "options": {**self._stated, **self._options},
             "digests": {"judgments": digests.judgments, "catalog": digests.catalog},
             "tools": {name: version(name) for name in ("pytest-retrieval", "urllib3")},
         }

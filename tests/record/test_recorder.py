@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -40,7 +41,8 @@ def recorder(folder, goldset, server, **options):
 
 
 def test_answers_with_their_manifest(tmp_path, goldset, server):
-    of = recorder(tmp_path / "rag", goldset, server, digest="sha256:1", licence="MIT", provenance="a test")
+    facts = {"digest": "sha256:1", "licence": "MIT", "provenance": "a test"}
+    of = recorder(tmp_path / "rag", goldset, server, stated={"context_window": 512}, **facts)
     recording = of.answers(contexts(goldset), k=3)
     assert len(recording.answers) == 24
     assert recording.subjects == ("rag.bm25", "rag.random")
@@ -51,7 +53,7 @@ def test_answers_with_their_manifest(tmp_path, goldset, server):
     assert (manifest["kind"], manifest["goldset"], manifest["model"]) == ("answers", "lamps", "tiny")
     assert manifest["contexts"] == {"bm25": {"k": 3, "subject": "bm25"}, "random": {"k": 3}}
     assert manifest["digests"]["catalog"] == goldset.digests.catalog
-    assert manifest["options"] == {"temperature": 0, "seed": 0, "max_tokens": 400}
+    assert manifest["options"] == {"context_window": 512, "temperature": 0, "seed": 0, "max_tokens": 400}
     assert manifest["allowed_citations"] == 3
     assert "3 at most" in manifest["prompts"]["instructions"]
     assert score_answers(recording, goldset.qrels).above_ceiling() == ()
@@ -99,6 +101,15 @@ def test_the_same_again_asks_nothing(tmp_path, goldset, server):
     recorder(tmp_path / "rag", goldset, server, rewrite=True).answers(contexts(goldset))
     assert server.asked.total() == 2 * before
     assert (tmp_path / "rag" / "answers.jsonl").read_bytes() == text
+
+
+def test_what_is_written_anew_from_kept_replies_keeps_its_date(tmp_path, goldset, server):
+    recorder(tmp_path / "rag", goldset, server).answers(contexts(goldset))
+    manifest = tmp_path / "rag" / "manifest.toml"
+    old = re.sub(r"recorded = .*", "recorded = 2020-02-02", manifest.read_text())
+    manifest.write_text(old)
+    recorder(tmp_path / "rag", goldset, server).answers(contexts(goldset))
+    assert manifest.read_text() == old
 
 
 def test_errors_that_may_pass_are_retried_and_others_end_it(tmp_path, goldset, server):
