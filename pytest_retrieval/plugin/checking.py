@@ -34,6 +34,7 @@ from pytest_retrieval.plugin.recordings import Recorded
 from pytest_retrieval.plugin.running import as_run, check_required
 from pytest_retrieval.plugin.settings import PIN_ALL, PIN_NEW, PIN_RAISE
 from pytest_retrieval.plugin.state import PAYLOAD
+from pytest_retrieval.report.replies import reply_rows
 from pytest_retrieval.report.scorecard import row_of
 from pytest_retrieval.report.stages import stage_rows
 from pytest_retrieval.report.text import failure, number
@@ -308,6 +309,7 @@ class Gate:
         unpinned = [cell for cell in cells if cell not in pins.cells]
         rows: list[dict[str, Any]] = []
         stages: list[dict[str, Any]] = []
+        replies: list[dict[str, Any]] = []
         problems: list[str] = []
         unavailable: dict[str, str] = {}
         if unpinned and not session.settings.pin:
@@ -328,6 +330,7 @@ class Gate:
                 )
                 continue
             stages += self._stages(goldset, subject)
+            replies += self._replies(goldset, subject)
             problems += self._must(goldset, subject)
             problems += self._one_sided(goldset, subject)
             problems += self._branch(goldset, subject)
@@ -336,7 +339,7 @@ class Gate:
             ]
         unjudged = [_unjudged(name, subject, reason) for subject, reason in unavailable.items()]
         notes = [*session.goldsets.notes(name), *self._branch_notes, *unjudged]
-        self._node.stash[PAYLOAD] = _payload(name, rows, notes) | {"stages": stages}
+        self._node.stash[PAYLOAD] = _payload(name, rows, notes) | {"stages": stages, "replies": replies}
         if session.settings.fail_unavailable:
             problems += (
                 f"{subject} is unavailable: {reason} (retrieval_unavailable = error)"
@@ -356,6 +359,14 @@ class Gate:
         run = self._run(goldset, subject)
         prompt = goldset.context_size or measures[0].k or goldset.depth
         rows = stage_rows(goldset, subject, run, prompt) if run.stages else ()
+        return [row.plain() for row in rows]
+
+    def _replies(self, goldset: GoldSet, subject: str) -> list[dict[str, Any]]:
+        """Return what the summary describes of a recording's replies; nothing where the subject is a run."""
+        recorded = self._recorded(goldset, subject)
+        if recorded is None:
+            return []
+        rows = reply_rows(goldset, subject, recorded.recording, recorded.context)
         return [row.plain() for row in rows]
 
     def _must(self, goldset: GoldSet, subject: str) -> list[str]:

@@ -10,8 +10,8 @@ from pytest_retrieval.files.pins import save_pins
 from pytest_retrieval.gate.cells import Cell, measures_of, slug
 from pytest_retrieval.gate.pin import Evidence
 from pytest_retrieval.gate.repin import CellChange, refreshments, repin
-from pytest_retrieval.report.scorecard import CellRow, StageRow
-from pytest_retrieval.report.text import number, numbers, stage_table, table
+from pytest_retrieval.report.scorecard import CellRow, ReplyRow, StageRow
+from pytest_retrieval.report.text import number, numbers, reply_table, stage_table, table
 
 if TYPE_CHECKING:
     from pytest_retrieval.measures.rank import MeasureKind
@@ -59,8 +59,13 @@ class Ledger:
             for payload in self._payloads.values()
             for row in map(StageRow.from_plain, payload.get("stages", ()))
         }
-        told = [*table(list(rows.values())), *stage_table(list(stages.values()))]
-        return [*told, *notes, *self.lines]
+        replies = {
+            (row.goldset, row.subject, row.stratum): row
+            for payload in self._payloads.values()
+            for row in map(ReplyRow.from_plain, payload.get("replies", ()))
+        }
+        of_cells, of_stages = table(list(rows.values())), stage_table(list(stages.values()))
+        return [*of_cells, *of_stages, *reply_table(list(replies.values())), *notes, *self.lines]
 
     def pin(self, goldsets: GoldSets, kinds: Sequence[MeasureKind], reason: str, *, failed: bool) -> None:
         """Write the pins of every gold set that reported, if every selected item did.

@@ -9,7 +9,7 @@ from typing import Any, final
 
 from pytest_retrieval.gate.verdict import Verdict
 
-__all__ = ["CellRow", "StageRow", "row_of"]
+__all__ = ["CellRow", "ReplyRow", "StageRow", "row_of"]
 
 
 @final
@@ -99,6 +99,42 @@ class StageRow:
     def from_plain(cls, value: Mapping[str, Any]) -> StageRow:
         """Return the row that `plain` made."""
         return cls(**value)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyRow:
+    """What the summary describes of a recording's replies over one class of queries; nothing here is gated.
+
+    Attributes
+    ----------
+    replies
+        How many there are.
+    nothing
+        Share of them that cite, or pick, nothing.
+    latency
+        Median and 95 % quantile in seconds; None where nobody measured.
+    top_score
+        10 %, 50 % and 90 % quantile of the highest score in a context; None without scores.
+    """
+
+    goldset: str
+    subject: str
+    stratum: str
+    replies: int
+    nothing: float
+    latency: tuple[float, ...] | None = None
+    top_score: tuple[float, ...] | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """Return the row as JSON can hold it."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, value: Mapping[str, Any]) -> ReplyRow:
+        """Return the row that `plain` made, whatever JSON made of it since."""
+        quantiles = {name: tuple(value[name]) for name in ("latency", "top_score") if value[name] is not None}
+        return cls(**{**value, **quantiles})
 
 
 def row_of(goldset: str, verdict: Verdict, status: str = "") -> CellRow:

@@ -22,10 +22,10 @@ from pytest_retrieval.gate.verdict import (
     worse_by,
 )
 from pytest_retrieval.model import ALL
-from pytest_retrieval.report.scorecard import CellRow, StageRow
+from pytest_retrieval.report.scorecard import CellRow, ReplyRow, StageRow
 from pytest_retrieval.stats.signflip import smallest_p
 
-__all__ = ["failure", "number", "numbers", "stage_table", "table"]
+__all__ = ["failure", "number", "numbers", "reply_table", "stage_table", "table"]
 
 QUERIES = ("query", "queries")
 
@@ -361,6 +361,42 @@ def stage_table(rows: Sequence[StageRow]) -> list[str]:
                 "mean latency: " + ", ".join(f"{stage} {took:.3g} s" for stage, took in slow.items())
             )
     return lines
+
+
+def reply_table(rows: Sequence[ReplyRow]) -> list[str]:
+    """Return the tables of replies, one per gold set and subject, without columns that nobody measured."""
+    from tabulate import tabulate
+
+    by_subject: dict[tuple[str, str], list[ReplyRow]] = {}
+    for row in rows:
+        by_subject.setdefault((row.goldset, row.subject), []).append(row)
+    lines: list[str] = []
+    for (goldset, subject), of_subject in sorted(by_subject.items()):
+        columns = {
+            "latency in s: p50, p95": [row.latency for row in of_subject],
+            "top score: p10, p50, p90": [row.top_score for row in of_subject],
+        }
+        told = {name: values for name, values in columns.items() if any(values)}
+        body = [
+            [
+                row.stratum,
+                row.replies,
+                number(row.nothing),
+                *(
+                    "" if values[place] is None else _shown_quantiles(values[place])
+                    for values in told.values()
+                ),
+            ]
+            for place, row in sorted(enumerate(of_subject), key=lambda pair: _by_kind(pair[1].stratum))
+        ]
+        head = ["stratum", "replies", "cite nothing", *told]
+        grid: str = tabulate(body, head, tablefmt="simple", disable_numparse=True)
+        lines += ["", f"{goldset} · {subject} · described", *grid.splitlines()]
+    return lines
+
+
+def _shown_quantiles(values: Sequence[float] | None) -> str:
+    return "  ".join(f"{value:.3g}" for value in values or ())
 
 
 def _both_depths(row: StageRow | None) -> str:

@@ -112,6 +112,21 @@ def test_answers_and_traces_are_pinned_and_held(pinned):
     )
 
 
+def test_what_is_not_gated_is_described_by_stratum(pinned):
+    pinned.answer("w1", latency=1.5, scores=[7.25, 1.0])
+    pinned.answer("w3", latency=0.5)
+    result = pinned.project.run()
+    result.stdout.fnmatch_lines(
+        [
+            "store · rag.bm25 · described",
+            "stratum * replies * cite nothing    latency in s: p50, p95    top score: p10, p50, p90",
+            "identifier  2          0.000",
+            "words       3          0.333           1  1.45                   7.25  7.25  7.25",
+            "all         5          0.200           1  1.45                   7.25  7.25  7.25",
+        ]
+    )
+
+
 def test_evidence_keeps_what_was_shown_and_cited(pinned):
     path = pinned.project.goldset / "pins" / "rag.bm25.jsonl"
     line = next(line for line in map(json.loads, path.read_text().splitlines()) if line["query_id"] == "w1")
