@@ -176,25 +176,31 @@ def _items(log: object) -> list[Any]:
 def _items_of_request(request: Any) -> list[Any]:
     if request is None:
         return []
+    request = _object(request, "a request")
     _refuse_foreign(request)
-    if "input" in request:
-        given = request["input"]
-        return [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
-    return list(request.get("messages", ()))
+    given = request.get("input")
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    if given is not None:
+        return _list(given, "the input of a request")
+    return _list(request.get("messages"), "the messages of a request")
 
 
 def _items_of_response(response: Any) -> list[Any]:
     if response is None:
         return []
-    if not isinstance(response, Mapping):
-        raise InputError(f"a response is {response!r}; an object is needed")
+    response = _object(response, "a response")
     _refuse_foreign(response)
     if isinstance(response.get("choices"), list):
-        usage = _tokens(response.get("usage"))
-        return [
-            {**choice["message"], "finish_reason": choice.get("finish_reason"), "tokens": usage}
-            for choice in response["choices"][:1]
-        ]
+        found = []
+        for choice in response["choices"][:1]:
+            first = _object(choice, "a choice of a response")
+            if "delta" in first:
+                raise InputError("this is a piece of a stream; join its pieces to one message first")
+            message = _object(first.get("message"), "the message of a choice")
+            tokens = _tokens(response.get("usage"))
+            found.append({**message, "finish_reason": first.get("finish_reason"), "tokens": tokens})
+        return found
     if isinstance(response.get("output"), list):
         cut = response.get("status") == "incomplete"
         return [*response["output"], *([{"type": "cut"}] if cut else [])]
@@ -204,6 +210,32 @@ def _items_of_response(response: Any) -> list[Any]:
         f"a response with {listed(sorted(response)) or 'nothing'} is of no format that can be read:"
         f" {_READABLE}"
     )
+
+
+def _object(value: Any, what: str) -> Mapping[str, Any]:
+    """Return a value that is an object.
+
+    Raises
+    ------
+    InputError
+        It is something else.
+    """
+    if not isinstance(value, Mapping):
+        raise InputError(f"{what} is {value!r}; an object is needed")
+    return value
+
+
+def _list(value: Any, what: str) -> list[Any]:
+    """Return a value that is a list, or an empty list where there is none.
+
+    Raises
+    ------
+    InputError
+        It is something else.
+    """
+    if value is not None and not isinstance(value, list | tuple):
+        raise InputError(f"{what} are {value!r}; a list is needed")
+    return list(value or ())
 
 
 def _tokens(usage: Any) -> int | None:
@@ -235,7 +267,8 @@ def _refuse_foreign(value: Any) -> None:
         return
     found = [provider for key, provider in _FOREIGN.items() if key in value]
     message = value.get("message")
-    for choice in value.get("choices") or ():
+    choices = value.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
         message = choice.get("message") if isinstance(choice, Mapping) else message
         found += ["Groq compound"] if isinstance(message, Mapping) and "executed_tools" in message else []
     if str(value.get("model", "")).startswith(("compound-", "groq/")):
@@ -246,7 +279,7 @@ def _refuse_foreign(value: Any) -> None:
 
 def _read(item: Mapping[str, Any], reading: _Reading) -> None:
     """Read one message or item, whichever of the formats it is of."""
-    if item.get("finish_reason") in _CUT or item.get("stop_reason") in _CUT:
+    if any(item.get(name) == why for name in ("finish_reason", "stop_reason") for why in _CUT):
         reading.cut = True
     kind = item.get("type")
     if kind not in (None, "message"):
@@ -271,8 +304,9 @@ def _read(item: Mapping[str, Any], reading: _Reading) -> None:
         texts += [text] if text else []
     if texts:
         reading.said(role, ("" if role == "assistant" else "\n").join(texts))
-    for call in item.get("tool_calls") or ():
-        function = call.get("function") or call.get("custom") or {}
+    for of_message in _list(item.get("tool_calls"), "the tool_calls of a message"):
+        call = _object(of_message, "a call of a message")
+        function = _object(call.get("function") or call.get("custom") or {}, "the function of a call")
         made = _Made(str(function.get("name", "")), function.get("arguments", function.get("input")))
         reading.add(made, call.get("id"))
     if isinstance(item.get("function_call"), Mapping):
