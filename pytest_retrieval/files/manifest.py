@@ -111,6 +111,10 @@ def _is_table(value: object) -> bool:
     return isinstance(value, dict)
 
 
+def _is_table_of_tables(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(part, dict) for part in value.values())
+
+
 def _is_date(value: object) -> bool:
     return isinstance(value, str | date)
 
@@ -132,6 +136,6 @@ _ALLOWED: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "digests": (_is_table, "a table with judgments and catalog"),
     "tools": (_is_table, "a table name → version"),
     "contexts": (_is_table, "a table name → {subject, k}"),
-    "judges": (_is_table, "a table of judges of support"),
+    "judges": (_is_table_of_tables, "a table name → {model, prompt, calibration}"),
     "extra": (_is_table, "a table"),
 }

@@ -189,19 +189,24 @@ def _answer(line: Mapping[str, Any], schema: Any) -> Answer:
 
 
 def broken_schema(reply: Any, schema: Any) -> str:
-    """Return how a reply breaks a JSON schema, or an empty string.
+    """Return how a reply breaks a JSON schema, or an empty string. A schema is never fetched from anywhere.
 
     Raises
     ------
     InputError
-        The schema is none.
+        The schema is none, or refers to one that is not part of it.
     """
     import jsonschema
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
 
     try:
-        validator = jsonschema.validators.validator_for(schema)
+        validator = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
         validator.check_schema(schema)
-        faults = sorted(validator(schema).iter_errors(reply), key=lambda fault: list(map(str, fault.path)))
+        found = validator(schema, registry=Registry()).iter_errors(reply)
+        faults = sorted(found, key=lambda fault: list(map(str, fault.path)))
+    except Unresolvable as error:
+        raise InputError(f"schemas.answer refers to {error.ref!r}, which it does not hold") from None
     except jsonschema.SchemaError as error:
         raise InputError(f"schemas.answer is no JSON schema: {error.message}") from None
     return "; ".join(f"{'.'.join(map(str, fault.path)) or 'it'}: {fault.message}" for fault in faults[:3])
@@ -366,6 +371,9 @@ def _label_fault(
         return f"value is {value!r}; a number, true or false is needed"
     if not isinstance(line["label"], str) or not line["label"]:
         return f"label is {line['label']!r}; a name is needed"
+    for name in ("query_id", "context", "judge"):
+        if not isinstance(line.get(name, ""), str) and (name, line.get(name)) != ("judge", None):
+            return f"{name} is {line[name]!r}; a string is needed"
     if isinstance(reply, bool) or not isinstance(reply, int):
         return f"reply is {reply!r}; the number of the reply, from 0, is needed"
     count = known.get((line["query_id"], line.get("context", "")), 0)

@@ -83,6 +83,7 @@ def test_two_keys_suffice_and_a_byte_order_mark_is_no_fault(write):
         (NEEDED + "model = 7", "model is 7; a string is needed"),
         (NEEDED + "recorded = 7", "recorded is 7; a date or a string is needed"),
         (NEEDED + "options = 'hot'", "options is 'hot'; a table is needed"),
+        (NEEDED + "[judges]\nnli = 'nli'", "judges is {'nli': 'nli'}; a table name → {model, prompt, cal"),
         (NEEDED + "[contexts]\nbm25 = 'bm25'", "[contexts.bm25] is 'bm25'; a table is needed"),
         (NEEDED + "[contexts.a]\nsubject = 1\nk = 2", "[contexts.a]: subject is 1; a retriever's name"),
         (NEEDED + "[contexts.a]\nk = 0", "[contexts.a]: k is 0; a whole number of at least 1"),

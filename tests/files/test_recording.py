@@ -188,6 +188,17 @@ def test_a_schema_that_is_none():
     assert broken_schema([], {"type": "object"}) == "it: [] is not of type 'object'"
     with pytest.raises(InputError, match=r"schemas.answer is no JSON schema"):
         broken_schema({}, {"type": "thing"})
+    assert broken_schema({}, {"$schema": "http://nowhere.invalid/x", "type": "object"}) == ""
+
+
+@pytest.mark.parametrize("ref", ["#/nowhere", "http://127.0.0.1:9/schema", "file:///etc/hostname"])
+def test_a_schema_is_never_fetched(ref, monkeypatch):
+    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: pytest.fail("a schema was fetched"))
+    with pytest.raises(InputError, match=r"schemas\.answer refers to .*, which it does not hold"):
+        broken_schema({}, {"$ref": ref})
+    inside = {"$ref": "#/$defs/ids", "$defs": {"ids": {"type": "array"}}}
+    assert broken_schema([], inside) == ""
+    assert broken_schema({}, inside) == "it: {} is not of type 'array'"
 
 
 def test_a_context_that_is_not_declared(record):
@@ -285,6 +296,10 @@ def test_a_judge_counts_with_its_calibration(record):
         ({**LABEL, "query_id": "q2"}, "there is no reply 0 to 'q2' under 'bm25'"),
         ({**LABEL, "context": "dense"}, "there is no reply 0 to 'q1' under 'dense'"),
         ({**LABEL, "judge": "llm"}, "judge 'llm' is not declared in manifest.toml; it declares none"),
+        ({**LABEL, "query_id": ["q1"]}, "query_id is ['q1']; a string is needed"),
+        ({**LABEL, "context": {}}, "context is {}; a string is needed"),
+        ({**LABEL, "context": None}, "context is None; a string is needed"),
+        ({**LABEL, "judge": ["nli"]}, "judge is ['nli']; a string is needed"),
         (LABEL, "label 'faithful' of ('q1', 'bm25', 0) is given twice"),
         ("7", "is no JSON object; a label is an object with query_id"),
     ],
