@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from pytest_retrieval import (
@@ -142,3 +143,28 @@ def test_replay_needs_one_context():
         replay(TRACES, context="dense")
     with pytest.raises(InputError, match="no trace to replay"):
         replay([])
+
+
+def test_latency_by_hand():
+    """Quantiles over the traces that were timed, interpolated linearly."""
+    timed = [Trace(query_id="q1", latency=seconds) for seconds in (1, 2, 4)]
+    table = score_traces([*timed, Trace(query_id="q2")], QRELS)
+    figures = table.summary()
+    assert (figures["latency_p50"], figures["latency_p95"]) == (2, pytest.approx(3.8))
+    assert table.per_query("latency")["q1"] == pytest.approx(7 / 3)
+    silent = table.select(stratum="two").summary()
+    assert silent["latency_p50"] != silent["latency_p50"]
+
+
+def test_a_recording_and_a_single_trace_are_scored_too():
+    recording = Recording(name="r", kind="agent", traces=tuple(TRACES))
+    frames = [score_traces(of, QRELS).to_frame() for of in (recording, TRACES)]
+    pd.testing.assert_frame_equal(*frames)
+    assert len(score_traces(TRACES[0], QRELS)) == 1
+    assert trace_queries(recording, QRELS)[0] == trace_queries(TRACES, QRELS)[0]
+
+
+def test_searches_share_the_groups_of_their_request():
+    qrels = Qrels({"q1": {"a": 1, "b": 1}}, groups={"q1": {"a": "g", "b": "g"}})
+    _, judged = trace_queries(TRACES[0], qrels)
+    assert judged.groups_of("q1/1") == qrels.groups_of("q1")
