@@ -346,3 +346,66 @@ def test_labels_of_people_are_gated_and_those_of_an_uncalibrated_judge_are_not(r
     result = recorded.project.run("-k", "faithful")
     result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(["*label faithful is uncalibrated: mean 0.800 over 5 labels*"])
+
+
+def test_an_unavailable_retriever_checks_nothing_and_says_so(pinned):
+    """Answers are judged all the same: what is missing here is the retriever that made their contexts."""
+    conftest = pinned.project.path / "conftest.py"
+    text = conftest.read_text().replace('return {"bm25": search}', 'return {"bm25": Unavailable("no index")}')
+    conftest.write_text("from pytest_retrieval import Unavailable\n" + text)
+    result = pinned.project.run("-k", "rag and words")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["note: rag.bm25: contexts not checked: bm25 is unavailable: no index"])
+
+
+def test_a_retriever_that_lacks_a_package_checks_nothing_and_says_so(pinned):
+    subjects = SUBJECTS + '[subjects.bm25]\nmeasures = ["recall@2"]\nrequires = ["no_such_package"]\n'
+    toml = TOML.replace('[subjects.bm25]\nmeasures = ["recall@2"]\n', "")
+    pinned.project.write_goldset(toml=toml + subjects)
+    result = pinned.project.run("-k", "rag and words")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(
+        ["note: rag.bm25: contexts not checked: bm25 requires no_such_package, not installed here"]
+    )
+
+
+def test_an_agent_that_never_searched_has_nothing_to_check(recorded):
+    for trace in recorded.traces.values():
+        trace["calls"] = []
+    recorded.write()
+    recorded.project.pin()
+    result = recorded.project.run("-k", "agent")
+    result.stdout.fnmatch_lines(["note: agent.bm25: contexts not checked: it holds no search"])
+
+
+def test_names_identify_recordings(recorded):
+    recorded.project.write(
+        "test_names.py",
+        """
+def test_there_is_none(recordings):
+    assert "nobody" not in recordings
+    recordings["nobody"]
+
+def test_there_are_two(recordings):
+    assert sorted(recordings) == ["agent", "rag"] and len(recordings) == 2
+    recordings["rag"]
+""",
+    )
+    write = recorded.project.write
+    write("more/recordings/rag/manifest.toml", recorded.toml)
+    write(
+        "more/recordings/rag/answers.jsonl",
+        (recorded.project.path / "recordings/rag/answers.jsonl").read_text(),
+    )
+    write("pytest.ini", "[pytest]\nretrieval_recordings =\n    recordings\n    more/recordings\n")
+    result = recorded.project.run("test_names.py")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*no recording is named 'nobody'; there are agent, rag*"])
+    result.stdout.fnmatch_lines(["*two recordings are named 'rag': *rename one of the folders*"])
+
+
+def test_a_recording_for_another_gold_set_is_no_subject_of_this_one(recorded):
+    recorded.project.write("recordings/rag/manifest.toml", ANSWERS_TOML.replace('"store"', '"shop"'))
+    result = recorded.project.run("-k", "rag and words and grounded")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*made for the gold set 'shop', and 'store' declares the subject rag.bm25*"])
