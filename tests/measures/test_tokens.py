@@ -47,6 +47,7 @@ def test_a_longer_id_is_not_read_as_a_shorter_one():
 
 def test_an_id_inside_a_word_does_not_hide_the_next():
     """The search goes on one sign after a match that is no token, not behind it."""
+    assert ids_in_text("xa b c", {"a b", "b c"}) == ("b c",)
     assert ids_in_text("xaa aa", {"aa"}) == ("aa",)
     assert [found.start for found in find_ids("xaa aa aa", {"aa"})] == [4, 7]
 
