@@ -327,6 +327,11 @@ def _answer(value: object) -> Answer:
         raise InputError(f"an answer is {value!r}; an Answer or a mapping with {listed(_FIELDS)} is needed")
     if "query_id" not in value:
         raise InputError(f"an answer has no query_id; it has {listed(value) or 'nothing'}")
+    if "cited_ids" not in value:
+        raise InputError(
+            f"the answer to {value['query_id']!r} has no cited_ids; it has {listed(value)}: give an"
+            " empty list where it cites nothing"
+        )
     given = {name: value[name] for name in _FIELDS if name in value}
     return Answer(**{name: of_name for name, of_name in given.items() if not _is_missing(of_name)})
 

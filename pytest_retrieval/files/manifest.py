@@ -51,6 +51,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     ]
     if not problems:
         problems += _context_problems(manifest, label, path)
+        problems += _digest_problems(manifest, label)
     if problems:
         raise _error(folder, problems)
     return manifest
@@ -84,6 +85,9 @@ def _context_problems(manifest: Mapping[str, Any], label: str, path: Path) -> li
         if not isinstance(table, dict):
             problems.append(Problem(f"{place} is {table!r}; a table is needed", label))
             continue
+        for key in sorted(set(table) - set(_CONTEXT)):
+            hint = f"allowed are {listed(_CONTEXT)}"
+            problems.append(Problem(f"{place}: unknown key {key!r}; {hint}", label))
         subject, k = table.get("subject"), table.get("k")
         if subject is not None and not _is_text(subject):
             problems.append(Problem(f"{place}: subject is {subject!r}; a retriever's name is needed", label))
@@ -92,6 +96,18 @@ def _context_problems(manifest: Mapping[str, Any], label: str, path: Path) -> li
         if subject is not None and k is None and "results_shown" not in manifest:
             hint = "say how many documents it asked for: k here, or results_shown"
             problems.append(Problem(f"{place} names the subject {subject!r} and no k; {hint}", label))
+    return problems
+
+
+def _digest_problems(manifest: Mapping[str, Any], label: str) -> list[Problem]:
+    """Return a problem for each digest that nothing would ever be compared with."""
+    problems = []
+    for name, digest in manifest.get("digests", {}).items():
+        if name not in _DIGESTS:
+            hint = f"allowed are {listed(_DIGESTS)}"
+            problems.append(Problem(f"[digests]: unknown key {name!r}; {hint}", label))
+        elif not _is_string(digest):
+            problems.append(Problem(f"[digests]: {name} is {digest!r}; a string is needed", label))
     return problems
 
 
@@ -118,6 +134,9 @@ def _is_table_of_tables(value: object) -> bool:
 def _is_date(value: object) -> bool:
     return isinstance(value, str | date)
 
+
+_CONTEXT = ("subject", "k")
+_DIGESTS = ("judgments", "catalog")
 
 _ALLOWED: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "kind": (lambda value: value in KINDS, f"one of {listed(KINDS)}"),

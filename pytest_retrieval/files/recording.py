@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -366,8 +367,8 @@ def _label_fault(
     line: Mapping[str, Any], known: Mapping[tuple[str, str], int], manifest: Mapping[str, Any]
 ) -> str:
     value, reply = line["value"], line.get("reply", 0)
-    number = isinstance(value, int | float) and abs(value) < float("inf")  # true and false are 1 and 0
-    if not number:
+    # True and False are 1 and 0; what no float can hold is refused with what is no number.
+    if not (isinstance(value, int | float) and abs(value) <= sys.float_info.max):
         return f"value is {value!r}; a number, true or false is needed"
     if not isinstance(line["label"], str) or not line["label"]:
         return f"label is {line['label']!r}; a name is needed"

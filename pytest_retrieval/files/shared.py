@@ -17,7 +17,7 @@ from pytest_retrieval.errors import RetrieverError, Unavailable
 from pytest_retrieval.files.writing import replace_file
 from pytest_retrieval.model import Run
 
-__all__ = ["first_to_tell", "shared_run"]
+__all__ = ["done_once", "first_to_tell", "shared_run"]
 
 _FAILURES = {"error": RetrieverError, "unavailable": Unavailable}
 
@@ -51,6 +51,21 @@ def shared_run(folder: Path, key: tuple[str, ...], retrieve: Callable[[], Run]) 
         if kind in outcome:
             raise error(outcome[kind])
     return _run(outcome["run"])
+
+
+def done_once(folder: Path, key: tuple[str, ...], work: Callable[[], object]) -> None:
+    """Do something in one process of this session only; the others wait until it is done.
+
+    Where it raises, the next process that asks does it again.
+    """
+    from filelock import FileLock
+
+    name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
+    path = folder / f"{name}.done"
+    with FileLock(str(folder / f"{name}.lock")):
+        if not path.exists():
+            work()
+            path.touch()
 
 
 def first_to_tell(folder: Path, cause: str, teller: str) -> str:

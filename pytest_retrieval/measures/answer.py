@@ -175,7 +175,8 @@ ANSWER_KINDS: Mapping[str, MeasureKind] = {
         MeasureKind(
             "declined_wrongly", declined_wrongly,
             "whether an answer cites nothing although its context held something relevant", _OURS,
-            cutoff="none", defined=has_relevant, higher_is_better=False, reads=READS_SHOWN,
+            cutoff="none", defined=has_relevant, attainable=unbounded, higher_is_better=False,
+            reads=READS_SHOWN,
         ),
         *(
             MeasureKind(

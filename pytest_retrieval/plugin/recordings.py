@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["Recorded", "Recordings", "drift_today"]
 
 
+EMPTY = "(an empty search)"
+"""The id under which an agent's empty search text is asked again, for an id is never empty."""
+
+
 class Recorded(NamedTuple):
     """A subject that is part of a recording: which part, and its answers or traces as a run with replies."""
 
@@ -86,6 +90,9 @@ class Recordings(Mapping[str, Recording]):
         if folder not in self._folders:
             self._folders.append(folder)
         self._read.pop(folder.name, None)
+        for key in [key for key, known in self._subjects.items() if known.recording.name == folder.name]:
+            del self._subjects[key]
+            self._drifts.pop(key[1], None)
 
     def subject(self, goldset: GoldSet, name: str) -> Recorded | None:
         """Return what a subject's name means among the recordings of a gold set; None where it means a run.
@@ -163,7 +170,8 @@ def drift_today(session: Session, goldset: GoldSet, subject: str, recorded: Reco
     then = shown_then(recording, context)
     by_id = recording.kind == ANSWERS
     texts = {key: goldset.text_of(asked) if by_id else asked for key, (asked, _) in then.items()}
-    queries = {text: text for text in texts.values()}
+    asked_as = {text: text or EMPTY for text in texts.values()}
+    queries = {asked_as[text]: text for text in texts.values()}
     if not queries:
         return Drift(subject, unchecked="it holds no search")
     try:
@@ -176,5 +184,5 @@ def drift_today(session: Session, goldset: GoldSet, subject: str, recorded: Reco
         run = session.retrievals.ask(goldset, retriever, retrievers, queries, k, purpose=recording.name)
     except Unavailable as unavailable:
         return Drift(subject, unchecked=f"{retriever} is unavailable: {unavailable.reason}")
-    now = {key: run[text] for key, text in texts.items()}
+    now = {key: run[asked_as[text]] for key, text in texts.items()}
     return drift_of(subject, retriever, {key: documents for key, (_, documents) in then.items()}, now)

@@ -185,9 +185,10 @@ class Session:
             )
         if subject not in runs:
             fixture = "retrievers" if isinstance(runs, Runs) else "runs"
+            dotted = f"; nor is a recording of its name there: {listed(self.recordings) or 'none'} is"
             raise RetrieverError(
                 f"{subject} is declared in goldset.toml, and the fixture `{fixture}` has no such name; it has"
-                f" {listed(runs) or 'none'}"
+                f" {listed(runs) or 'none'}{dotted if '.' in subject else ''}"
             )
         return runs[subject]
 

@@ -15,6 +15,7 @@ from pytest_retrieval.record.prompts import (
     search_schema,
     search_tool,
 )
+from pytest_retrieval.record.reading import content_of, message_of, parsed
 from pytest_retrieval.records import Call, Trace
 
 __all__ = ["Agent"]
@@ -66,37 +67,44 @@ class Agent:
         calls: list[Call] = []
         step = self._with_tools if self.mode == TOOLS else self._with_decisions
         while len(calls) < self.searches:
-            made, last = step(messages)
-            calls += made[: self.searches - len(calls)]
+            made, last = step(messages, self.searches - len(calls))
+            calls += made
             if last is not None:
                 return self._ended(query_id, context, request, calls, last)
         return self._ended(query_id, context, request, calls, self._pick(messages))
 
-    def _with_tools(self, messages: list[dict[str, Any]]) -> tuple[list[Call], str | None]:
-        """Let the model call tools once more: the calls it made, or its last words."""
+    def _with_tools(self, messages: list[dict[str, Any]], left: int) -> tuple[list[Call], str | None]:
+        """Let the model call tools once more: the calls it made, or its last words.
+
+        What it calls beyond those left is refused, not run: nothing is shown that the trace would not hold.
+        """
         reply = self.ask(
             {"model": self.model, "messages": messages, "tools": [search_tool(self.k)], **self.options}
         )
-        message = reply["choices"][0].get("message") or {}
-        wanted = message.get("tool_calls") or []
+        content = content_of(reply)
+        wanted = [call for call in message_of(reply).get("tool_calls") or () if isinstance(call, dict)]
         if not wanted:
-            content = str(message.get("content") or "")
             if _object(content) is not None:
                 return [], content
             messages.append({"role": "assistant", "content": content})
             return [], json.dumps(_object(self._pick(messages)) or {"message": content, "picks": []})
-        messages.append({"role": "assistant", "content": message.get("content") or "", "tool_calls": wanted})
-        calls = []
+        messages.append({"role": "assistant", "content": content, "tool_calls": wanted})
+        calls: list[Call] = []
         for call in wanted:
-            function = call.get("function") or {}
+            function = call.get("function")
+            function = function if isinstance(function, dict) else {}
             arguments = _object(function.get("arguments") or "") or {}
-            made = self._searched(str(function.get("name", "")), arguments, _spent(reply))
-            content = made.error or str(made.observation)
-            messages.append({"role": "tool", "tool_call_id": call.get("id", ""), "content": content})
-            calls.append(made)
+            name = str(function.get("name", ""))
+            if len(calls) < left:
+                made = self._searched(name, arguments, None if calls else _spent(reply))
+                calls.append(made)
+                answered = made.error or str(made.observation)
+            else:
+                answered = f"no call is left: {self.searches} are allowed"
+            messages.append({"role": "tool", "tool_call_id": call.get("id") or "", "content": answered})
         return calls, None
 
-    def _with_decisions(self, messages: list[dict[str, Any]]) -> tuple[list[Call], str | None]:
+    def _with_decisions(self, messages: list[dict[str, Any]], left: int) -> tuple[list[Call], str | None]:
         """Let the model decide once more by a schema: the search it made, or its picks."""
         first = len(messages) == 2 + len(self.examples)
         schema = search_schema() if first else decision_schema(self.picks)
@@ -108,7 +116,7 @@ class Agent:
                 **self.options,
             }
         )
-        content = str((reply["choices"][0].get("message") or {}).get("content") or "")
+        content = content_of(reply)
         decision = _object(content)
         if decision is None or broken_schema(decision, schema):
             return [], content
@@ -133,7 +141,7 @@ class Agent:
                 **self.options,
             }
         )
-        return str((reply["choices"][0].get("message") or {}).get("content") or "")
+        return content_of(reply)
 
     def _searched(self, tool: str, arguments: Mapping[str, Any], tokens: int | None) -> Call:
         query = arguments.get("query")
@@ -169,12 +177,13 @@ def _object(text: object) -> dict[str, Any] | None:
     if isinstance(text, dict):
         return text
     try:
-        value = json.loads(str(text))
-    except json.JSONDecodeError:
+        value = parsed(str(text))
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 
 
 def _spent(reply: Mapping[str, Any]) -> int | None:
-    total = (reply.get("usage") or {}).get("total_tokens")
-    return total if isinstance(total, int) else None
+    usage = reply.get("usage")
+    total = usage.get("total_tokens") if isinstance(usage, dict) else None
+    return total if isinstance(total, int) and not isinstance(total, bool) else None

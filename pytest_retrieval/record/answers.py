@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_retrieval.files.recording import broken_schema
 from pytest_retrieval.record.prompts import format_of
+from pytest_retrieval.record.reading import content_of, parsed
 from pytest_retrieval.records import Answer
 
 __all__ = ["Question", "answer_of", "request_of"]
@@ -56,20 +56,18 @@ def answer_of(
     question: Question, reply: Mapping[str, Any], schema: Mapping[str, Any]
 ) -> tuple[Answer, object]:
     """Return the answer in a reply and the object the model wrote; one that breaks the schema says so."""
-    message = reply["choices"][0].get("message") or {}
-    content = message.get("content") or ""
-    error = ""
+    content = content_of(reply)
     value: Any = None
     try:
-        value = json.loads(content)
-    except json.JSONDecodeError:
+        value = parsed(content)
+    except ValueError:
         cut = reply["choices"][0].get("finish_reason") == "length"
         error = "the reply was cut short" if cut else "the reply is no JSON"
-    if value is not None:
+    else:
         fault = broken_schema(value, schema)
         error = f"the reply breaks its schema: {fault}" if fault else ""
     if error:
-        plain = Answer(question.query_id, question.context, question.context_ids, (), str(content), error)
+        plain = Answer(question.query_id, question.context, question.context_ids, (), content, error)
         return plain, None
     cited = tuple(doc_id for doc_id in value["cited_ids"] if doc_id)
     text = str(value["answer"])

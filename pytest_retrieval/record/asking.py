@@ -15,12 +15,14 @@ _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
 
-def ask_once(client: ChatClient, journal: Journal, request: Mapping[str, Any]) -> dict[str, Any]:
+def ask_once(
+    client: ChatClient, journal: Journal, request: Mapping[str, Any], repeat: int = 0
+) -> dict[str, Any]:
     """Return the reply to a request: the journal's, or the server's, which the journal then keeps."""
-    reply = journal.get(request)
+    reply = journal.get(request, repeat)
     if reply is None:
         reply = client.ask(request)
-        journal.put(request, reply)
+        journal.put(request, reply, repeat)
     return reply
 
 
@@ -30,11 +32,12 @@ def each(
     *,
     at_once: int,
     on_done: Callable[[], object],
+    on_stop: Callable[[int], object] = lambda running: None,
 ) -> list[_Result]:
     """Return the result of every task, in the order of the tasks.
 
     At the first error, or when the user interrupts, no further task is begun; those that run are waited for,
-    for their replies were asked for already.
+    for their replies were asked for already; `on_stop` is told how many those are when the user interrupts.
 
     Raises
     ------
@@ -52,6 +55,9 @@ def each(
                 _collect(running, results, on_done)
         while running:
             _collect(running, results, on_done)
+    except KeyboardInterrupt:
+        on_stop(len(running))
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     return [results[number] for number in range(len(tasks))]

@@ -8,6 +8,7 @@ from typing import Any, final
 from urllib.parse import urlsplit, urlunsplit
 
 from pytest_retrieval.errors import InputError, MissingExtraError, RecordingError
+from pytest_retrieval.record.reading import fault_of, parsed
 
 __all__ = ["ChatClient"]
 
@@ -89,12 +90,13 @@ class ChatClient:
         if reply.status != 200:
             raise RecordingError(f"{self._url} answered {reply.status}: {text[:_SHOWN]}")
         try:
-            value = json.loads(text)
-        except json.JSONDecodeError:
+            value = parsed(text)
+        except ValueError:
             raise RecordingError(f"{self._url} answered what is no JSON: {text[:_SHOWN]}") from None
-        if not isinstance(value, dict) or not isinstance(value.get("choices"), list) or not value["choices"]:
-            raise RecordingError(f"{self._url} answered without choices: {text[:_SHOWN]}")
-        return value
+        fault = fault_of(value)
+        if fault:
+            raise RecordingError(f"{self._url} answered {fault}: {text[:_SHOWN]}")
+        return dict(value)  # type: ignore[call-overload, no-any-return]
 
 
 def without_credentials(url: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, final
 
 from pytest_retrieval.errors import RecordingError
+from pytest_retrieval.record.reading import json_line
 
 __all__ = ["Journal"]
 
@@ -43,14 +44,17 @@ class Journal:
         if path.is_file():
             self._read()
 
-    def get(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the reply to a request, or None where it was never received."""
-        return self._replies.get(_key(request))
+    def get(self, request: Mapping[str, Any], repeat: int = 0) -> dict[str, Any] | None:
+        """Return the reply to a request, or None where it was never received.
 
-    def put(self, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
+        `repeat` tells apart requests that are the same and are to be asked more than once.
+        """
+        return self._replies.get(_key(request, repeat))
+
+    def put(self, request: Mapping[str, Any], reply: Mapping[str, Any], repeat: int = 0) -> None:
         """Keep a reply: when this returns it is on disk."""
-        key = _key(request)
-        line = json.dumps({"key": key, "reply": reply}, ensure_ascii=False)
+        key = _key(request, repeat)
+        line = json_line({"key": key, "reply": reply})
         with self._lock:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as file:
@@ -77,6 +81,8 @@ class Journal:
                 file.truncate(whole)
 
 
-def _key(request: Mapping[str, Any]) -> str:
+def _key(request: Mapping[str, Any], repeat: int = 0) -> str:
     text = json.dumps(request, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    if repeat:
+        text += f"\nrepeat {repeat}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 from pytest_retrieval.errors import FileError, InputError, RecordingError, listed
 from pytest_retrieval.files.manifest import MANIFEST, read_manifest
 from pytest_retrieval.files.recording import FILES, line_of_answer, line_of_trace, load_recording
-from pytest_retrieval.files.writing import replace_file
+from pytest_retrieval.files.writing import replace_files
 from pytest_retrieval.model import GoldSet, Run
 from pytest_retrieval.record.agent import MODES, Agent
 from pytest_retrieval.record.answers import Question, answer_of, request_of
@@ -32,6 +32,7 @@ from pytest_retrieval.record.prompts import (
     search_tool,
     shown,
 )
+from pytest_retrieval.record.reading import json_line
 from pytest_retrieval.records import AGENT, ANSWERS, Recording
 from pytest_retrieval.retrievers.calling import retrieve
 
@@ -128,8 +129,9 @@ class Recorder:
             raise InputError(
                 f"the catalog has no column {listed(map(repr, unknown))}; it has {listed(goldset.catalog)}"
             )
-        if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
-            raise InputError(f"at_once is {at_once!r}; allowed is a whole number of at least 1")
+        _check_counts(at_once=at_once)
+        given = dict(DEFAULT_OPTIONS if options is None else options)
+        _check_options(given)
         self._folder = Path(folder)
         self._goldset = goldset
         self._client = ChatClient(url, key=key, retries=retries, timeout=timeout)
@@ -139,8 +141,8 @@ class Recorder:
         self._examples = [dict(example) for example in examples]
         self._fields = list(fields) if fields is not None else [str(name) for name in goldset.catalog]
         self._show = show or shown
-        self._options = dict(DEFAULT_OPTIONS if options is None else options)
         self._stated = dict(stated or {})
+        self._options = given
         self._at_once = at_once
         self._rewrite = rewrite
         self._progress = progress
@@ -187,7 +189,9 @@ class Recorder:
         InputError
             A value is not allowed.
         """
+        _check_counts(k=k, allowed=allowed, repeats=repeats, longest=longest)
         asked = self._queries(queries)
+        self._check_contexts(contexts, asked, k)
         made_by = {c: c for c in contexts if c != "random"} if made_by is None else dict(made_by)
         instructions = self._told(ANSWER_INSTRUCTIONS, allowed=allowed)
         schema = answer_schema(allowed, longest)
@@ -208,7 +212,10 @@ class Recorder:
                 schema=schema,
                 options=self._options,
             )
-            return line_of_answer(*answer_of(question, ask_once(self._client, journal, request), schema))
+            # Where a seed tells repeats apart, their requests differ already.
+            repeat = 0 if "seed" in request else question.repeat
+            reply = ask_once(self._client, journal, request, repeat)
+            return line_of_answer(*answer_of(question, reply, schema))
 
         manifest = {
             "results_shown": k,
@@ -259,6 +266,7 @@ class Recorder:
         """
         if mode not in MODES:
             raise InputError(f"mode is {mode!r}; allowed are {listed(map(repr, MODES))}")
+        _check_counts(k=k, searches=searches, picks=picks)
         asked = self._queries(queries)
         instructions = self._told(AGENT_INSTRUCTIONS, searches=searches, picks=picks)
         tasks = [(context, query_id) for context in tools for query_id in asked]
@@ -267,7 +275,9 @@ class Recorder:
             context, query_id = of
 
             def search(text: str) -> tuple[str, ...]:
-                return retrieve(tools[context], {"q": text}, k, name=context, run_async=wait_for)["q"]
+                found = retrieve(tools[context], {"q": text}, k, name=context, run_async=wait_for)["q"]
+                self._check_known(found, f"what {context!r} returned for {text!r}")
+                return found
 
             agent = Agent(
                 ask=lambda request: ask_once(self._client, journal, request),
@@ -323,13 +333,19 @@ class Recorder:
             with FileLock(str(self._folder / "raw" / ".lock"), timeout=0):
                 journal = Journal(journal_path)
                 with self._bar(len(tasks)) as step:
-                    lines = each(tasks, lambda one: work(one, journal), at_once=self._at_once, on_done=step)
+                    lines = each(
+                        tasks,
+                        lambda one: work(one, journal),
+                        at_once=self._at_once,
+                        on_done=step,
+                        on_stop=self._stopping,
+                    )
                 if self._rewrite:
                     journal_path.replace(self._folder / JOURNAL)
-                text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-                replace_file(self._folder / FILES[kind], text)
                 recorded = date.today() if journal.added else self._recorded()
-                replace_file(self._folder / MANIFEST, self._manifest(kind, manifest, recorded))
+                text = "".join(json_line(line) + "\n" for line in lines)
+                whole = {FILES[kind]: text, MANIFEST: self._manifest(kind, manifest, recorded)}
+                replace_files({self._folder / name: content for name, content in whole.items()})
         except Timeout:
             raise RecordingError(
                 f"another recorder is at work in {self._folder}; wait for it, or stop it"
@@ -367,12 +383,6 @@ class Recorder:
     def _documents(self, doc_ids: Sequence[str]) -> str:
         catalog = self._goldset.catalog
         assert catalog is not None, "the constructor refuses a gold set without"
-        strange = [doc_id for doc_id in doc_ids if doc_id not in catalog.index]
-        if strange:
-            raise InputError(
-                f"{listed(map(repr, strange))} {'is' if len(strange) == 1 else 'are'} not in the catalog, so"
-                " there is nothing to show the model; return the catalog's own ids"
-            )
         items = ((doc_id, catalog.loc[doc_id]) for doc_id in doc_ids)
         return "\n\n".join(self._show(doc_id, {f: item[f] for f in self._fields}) for doc_id, item in items)
 
@@ -390,6 +400,37 @@ class Recorder:
             raise InputError(f"gold set {self._goldset.name!r} has no query {listed(map(repr, unknown))}")
         return asked
 
+    def _check_contexts(self, contexts: Mapping[str, Run], asked: Sequence[str], k: int) -> None:
+        """Refuse contexts that could not be shown, before anything is paid for."""
+        for context, run in contexts.items():
+            shown_to = [query_id for query_id in asked if run.get(query_id)]
+            if asked and not shown_to:
+                raise InputError(
+                    f"context {context!r} holds nothing for any of {len(asked)} questions; its query_ids are"
+                    f" {listed(map(repr, run), most=3) or 'none'}"
+                )
+            for query_id in shown_to:
+                self._check_known(run[query_id][:k], f"context {context!r} of the question {query_id!r}")
+
+    def _check_known(self, doc_ids: Sequence[str], what: str) -> None:
+        catalog = self._goldset.catalog
+        assert catalog is not None, "the constructor refuses a gold set without"
+        strange = [doc_id for doc_id in doc_ids if doc_id not in catalog.index]
+        if strange:
+            raise InputError(
+                f"{what} holds {listed(map(repr, strange), most=3)}, which the catalog of"
+                f" {self._goldset.name!r} does not, so there is nothing to show the model"
+            )
+
+    def _stopping(self, running: int) -> None:
+        if self._progress and running:
+            print(
+                f"stopping; {running} {'reply is' if running == 1 else 'replies are'} waited for,"
+                " because they were asked for already",
+                file=sys.stderr,
+                flush=True,
+            )
+
     @contextlib.contextmanager
     def _bar(self, total: int) -> Iterator[Callable[[], object]]:
         if not (self._progress and sys.stderr.isatty()):
@@ -399,6 +440,30 @@ class Recorder:
 
         with tqdm(total=total, desc=self._folder.name, unit="reply") as bar:
             yield lambda: bar.update(1)
+
+
+def _check_counts(**counts: object) -> None:
+    for name, count in counts.items():
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise InputError(f"{name} is {count!r}; allowed is a whole number of at least 1")
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that the manifest could not state or that repeats could not count up."""
+    import tomlkit
+
+    seed = options.get("seed", 0)
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise InputError(f"option seed is {seed!r}; allowed is a whole number")
+    for name, value in options.items():
+        try:
+            json.dumps(value, allow_nan=False)
+            tomlkit.item(value)
+        except (TypeError, ValueError, tomlkit.exceptions.TOMLKitError):
+            raise InputError(
+                f"option {name} is {value!r}; allowed is what JSON and TOML both hold: leave it out where it"
+                " is None"
+            ) from None
 
 
 def random_contexts(goldset: GoldSet, k: int, seed: int = 0) -> Run:

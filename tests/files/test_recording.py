@@ -306,3 +306,23 @@ def test_a_judge_counts_with_its_calibration(record):
 )
 def test_labels_that_are_none(record, label, told):
     assert f"rec/labels.jsonl:2: {told}" in refused(record(ONE, labels=[LABEL, label]))
+
+
+def test_a_label_too_large_for_a_float(record):
+    assert "rec/labels.jsonl:1: value is 1000" in refused(record(ONE, labels=[{**LABEL, "value": 10**400}]))
+
+
+@pytest.mark.parametrize(
+    "manifest, told",
+    [
+        # A subject that is misspelt would leave the contexts unchecked, and the recording green for ever.
+        ('[contexts.bm25]\nsubjct = "x"\n', "[contexts.bm25]: unknown key 'subjct'; allowed are subject, k"),
+        (
+            '[digests]\njudgement = "ab"\n',
+            "[digests]: unknown key 'judgement'; allowed are judgments, catalog",
+        ),
+        ("[digests]\ncatalog = 5\n", "[digests]: catalog is 5; a string is needed"),
+    ],
+)
+def test_what_a_manifest_may_not_say(record, manifest, told):
+    assert f"rec/manifest.toml: {told}" in refused(record(ONE, manifest=MANIFEST + manifest))

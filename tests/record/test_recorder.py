@@ -147,6 +147,8 @@ def test_what_was_received_before_an_error_is_kept(tmp_path, goldset, server):
             "stop",
             "the reply breaks its schema: cited_ids.0: 7 is not of type",
         ),
+        ("null", "stop", "the reply breaks its schema: it: None is not of type 'object'"),
+        ("[" * 100_000, "stop", "the reply is no JSON"),
     ],
 )
 def test_a_reply_that_cannot_be_used_is_recorded_as_that(tmp_path, goldset, server, content, finish, error):
@@ -162,6 +164,88 @@ def test_repeats_count_the_seed_up(tmp_path, goldset, server):
     recording = of.answers({"bm25": contexts(goldset)["bm25"]}, queries=["q0"], repeats=3)
     assert len(recording.answers) == 3
     assert sorted(json.loads(body)["seed"] for body in server.asked) == [0, 1, 2]
+
+
+def test_repeats_are_asked_each_where_no_seed_tells_them_apart(tmp_path, goldset, server):
+    texts = iter(range(100))
+    server.reply = lambda body: completion(json.dumps({"answer": str(next(texts)), "cited_ids": []}))
+    of = recorder(tmp_path / "rag", goldset, server, options={"temperature": 1}, at_once=1)
+    for _ in range(2):  # the second time everything is there already
+        recording = of.answers({"bm25": contexts(goldset)["bm25"]}, queries=["q0"], repeats=3)
+        assert [answer.text for answer in recording.answers] == ["0", "1", "2"]
+    assert server.asked.total() == 3
+
+
+def test_a_content_in_parts_is_joined(tmp_path, goldset, server):
+    parts = [{"type": "text", "text": '{"answer": "x",'}, {"type": "text", "text": '"cited_ids": []}'}]
+    server.reply = lambda body: completion(parts)
+    recording = recorder(tmp_path / "rag", goldset, server).answers(contexts(goldset), queries=["q0"])
+    assert (recording.answers[0].text, recording.answers[0].error) == ("x", "")
+
+
+def test_half_a_character_is_kept_as_it_came(tmp_path, goldset, server):
+    server.reply = lambda body: completion('{"answer": "für \\ud800", "cited_ids": []}')
+    recording = recorder(tmp_path / "rag", goldset, server).answers(contexts(goldset), queries=["q0"])
+    assert recording.answers[0].text == "für \ud800"
+
+
+@pytest.mark.parametrize(
+    "reply, message",
+    [
+        ({"choices": []}, "answered without choices"),
+        ([1], "answered without choices"),
+        ({"choices": [None]}, "answered without a message"),
+        ({"choices": [{"message": "hi"}]}, "answered without a message"),
+        ({"choices": [{"message": {"content": 5}}]}, "answered with a content that is no text"),
+        ({"choices": [{"message": {"tool_calls": {}}}]}, "answered with tool calls that are no list"),
+    ],
+)
+def test_a_reply_of_another_shape_is_not_kept(tmp_path, goldset, server, reply, message):
+    server.reply = lambda body: reply
+    of = recorder(tmp_path / "rag", goldset, server, at_once=1)
+    with pytest.raises(RecordingError, match=message):
+        of.answers(contexts(goldset), queries=["q0"])
+    assert not (tmp_path / "rag" / "raw" / "replies.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "run, message",
+    [
+        (
+            {"q0": ["d0", "zz"]},
+            r"context 'mine' of the question 'q0' holds 'zz', which the catalog of 'lamps'",
+        ),
+        ({"zz": ["d0"]}, r"context 'mine' holds nothing for any of 1 questions; its query_ids are 'zz'"),
+    ],
+)
+def test_contexts_that_cannot_be_shown_are_refused_before_anything_is_asked(
+    tmp_path, goldset, server, run, message
+):
+    with pytest.raises(InputError, match=message):
+        recorder(tmp_path / "rag", goldset, server).answers({"mine": Run(run)}, queries=["q0"])
+    assert not server.asked
+
+
+@pytest.mark.parametrize("name", ["k", "allowed", "repeats", "longest"])
+def test_counts_are_whole_numbers_of_at_least_1(tmp_path, goldset, server, name):
+    with pytest.raises(InputError, match=f"{name} is 0; allowed is a whole number"):
+        recorder(tmp_path / "rag", goldset, server).answers(contexts(goldset), **{name: 0})
+
+
+def test_ctrl_c_says_what_is_waited_for_and_keeps_it(tmp_path, goldset, server, capsys, monkeypatch):
+    from pytest_retrieval.record import asking
+
+    server.delay = 0.5
+
+    def interrupted(running, results, on_done):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(asking, "_collect", interrupted)
+    of = Recorder(tmp_path / "rag", goldset, url=server.url, model="tiny", at_once=2)
+    with pytest.raises(KeyboardInterrupt):
+        of.answers(contexts(goldset))
+    assert "stopping; 2 replies are waited for" in capsys.readouterr().err
+    assert len((tmp_path / "rag" / "raw" / "replies.jsonl").read_text().splitlines()) == 2
 
 
 def test_requests_run_a_few_at_a_time(tmp_path, goldset, server):
@@ -266,6 +350,9 @@ def test_a_server_that_is_not_there(tmp_path, goldset):
         ({"url": "ftp://me:secret@x/v1"}, "write it as http"),
         ({"fields": ["colour"]}, "no column 'colour'"),
         ({"at_once": 0}, "at_once is 0"),
+        ({"options": {"stop": None}}, "option stop is None; allowed is what JSON and TOML both hold"),
+        ({"options": {"temperature": float("nan")}}, "option temperature is nan"),
+        ({"options": {"seed": "abc"}}, "option seed is 'abc'; allowed is a whole number"),
     ],
 )
 def test_what_is_refused(tmp_path, goldset, options, message):
@@ -286,10 +373,10 @@ def test_questions_and_contexts_that_are_not_there(tmp_path, goldset, server):
 
 def test_documents_that_the_catalog_does_not_hold(tmp_path, goldset, server):
     of = recorder(tmp_path / "rag", goldset, server)
-    with pytest.raises(InputError, match="'zz' is not in the catalog"):
+    with pytest.raises(InputError, match="holds 'zz', which the catalog of 'lamps' does not"):
         of.answers({"bm25": Run({"q0": ["d0", "zz"]})}, queries=["q0"])
     server.reply = decided({"action": "search", "query": "lamp"})
-    with pytest.raises(InputError, match="'zz' is not in the catalog"):
+    with pytest.raises(InputError, match="holds 'zz', which the catalog of 'lamps' does not"):
         of.agent({"bm25": lambda query, k: ["zz"]}, mode="json", queries=["q0"])
 
 
@@ -366,6 +453,51 @@ def test_an_agent_with_the_server_s_own_tool_calls(tmp_path, goldset, server):
     (trace,) = of.agent({"bm25": search}, k=2, queries=["q0"]).traces
     assert [(call.tool, call.failed) for call in trace.calls] == [("search", False), ("fly", True)]
     assert (trace.picks, trace.message, trace.outcome) == (("d0",), "done", "finished")
+
+
+def called(*queries):
+    calls = [
+        {"id": f"c{n}", "function": {"name": "search", "arguments": json.dumps({"query": query})}}
+        for n, query in enumerate(queries)
+    ]
+    return completion(None, tool_calls=calls)
+
+
+def test_calls_beyond_the_budget_are_refused_and_show_nothing(tmp_path, goldset, server):
+    def reply(body):
+        shown = [message["content"] for message in body["messages"] if message["role"] == "tool"]
+        if not shown:
+            return called("lamp 1", "lamp 2", "lamp 3")
+        assert [text.startswith("ID: ") for text in shown] == [True, True, False]
+        assert shown[2] == "no call is left: 2 are allowed"
+        return completion('{"message": "x", "picks": ["d0"]}')
+
+    server.reply = reply
+    recording = recorder(tmp_path / "agent", goldset, server).agent(
+        {"bm25": search}, queries=["q0"], searches=2
+    )
+    (trace,) = recording.traces
+    assert [call.arguments["query"] for call in trace.searches] == ["lamp 1", "lamp 2"]
+    assert trace.tokens == 7  # one reply made both calls
+
+
+def test_a_search_that_returns_what_the_catalog_lacks_is_named(tmp_path, goldset, server):
+    server.reply = lambda body: called("lamp 1")
+    with pytest.raises(InputError, match=r"what 'bm25' returned for 'lamp 1' holds 'zz', which the catalog"):
+        recorder(tmp_path / "agent", goldset, server).agent({"bm25": lambda query, k: ["zz"]}, queries=["q0"])
+
+
+def test_calls_that_make_no_sense_are_answered_with_an_error(tmp_path, goldset, server):
+    def reply(body):
+        if any(message["role"] == "tool" for message in body["messages"]):
+            return completion('{"message": "x", "picks": []}')
+        return completion(
+            None, tool_calls=["x", {"function": "y"}, {"function": {"name": 5, "arguments": "{"}}]
+        )
+
+    server.reply = reply
+    (trace,) = recorder(tmp_path / "agent", goldset, server).agent({"bm25": search}, queries=["q0"]).traces
+    assert [(call.tool, call.failed) for call in trace.calls] == [("search", True), ("5", True)]
 
 
 def test_an_agent_whose_words_make_no_sense_has_failed(tmp_path, goldset, server):
