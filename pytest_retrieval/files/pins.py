@@ -38,7 +38,8 @@ _HEADER = (
     "hand. Every value is the mean of the evidence in pins/.",
 )
 _WRITTEN = (
-    "value", "n", "best", "level", "judgments", "catalog", "document_ids", "documents", "reason", "owner",
+    "value", "n", "best", "level", "judgments", "catalog", "document_ids", "documents", "noise", "retrievals",
+    "reason", "owner",
 )  # fmt: skip
 _NEEDED = ("value", "n", "best", "owner")
 _EDITED = ("tolerance", "rule")
@@ -247,7 +248,7 @@ def _pin(cell: Cell, table: object, places: _Places, problems: list[Problem]) ->
         )
     if len(problems) > before:
         return None
-    numbers = {key: float(table[key]) for key in ("value", "best", "tolerance") if key in table}
+    numbers = {key: float(table[key]) for key in ("value", "best", "noise", "tolerance") if key in table}
     return Pin(**{**table, **numbers})
 
 
@@ -283,6 +284,10 @@ def _is_tolerance(value: object) -> bool:
     return is_number(value) and 0 <= value <= 1  # type: ignore[operator]
 
 
+def _is_noise(value: object) -> bool:
+    return is_number(value) and value >= 0  # type: ignore[operator]
+
+
 def _is_rule(value: object) -> bool:
     return value in _RULES
 
@@ -300,6 +305,8 @@ _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "catalog": (_is_text, "a string"),
     "document_ids": (_is_text, "a string"),
     "documents": (_is_count, "a whole number of at least 1"),
+    "noise": (_is_noise, "a number of at least 0"),
+    "retrievals": (_is_count, "a whole number of at least 1"),
     "reason": (_is_text, "a string"),
     "owner": (_is_owner, "the test that gates it, as in 'tests/test_store.py::test_pinned'"),
     "tolerance": (_is_tolerance, "a number from 0 to 1"),

@@ -11,6 +11,7 @@ import numpy as np
 from pytest_retrieval.errors import InputError, counted, listed
 from pytest_retrieval.gate.cells import Cell, groups
 from pytest_retrieval.gate.difference import QueryChange, changes_of, worst_first
+from pytest_retrieval.gate.noise import differing, mean_table
 from pytest_retrieval.gate.pin import (
     ESTABLISHED,
     Evidence,
@@ -95,6 +96,7 @@ def judge(
     pins: Pins,
     cells: Sequence[Cell],
     described: Sequence[Cell] = (),
+    again: Sequence[Run] = (),
 ) -> dict[Cell, Verdict]:
     """Return the verdict on every cell of one subject.
 
@@ -114,12 +116,15 @@ def judge(
         The subject's declared and pinned cells.
     described
         Cells that are printed and not gated.
+    again
+        Further retrievals by the same subject: today's scores are then the mean over all.
     """
     evidence = pins.evidence.get(subject, {})
     gated = goldset.gated_queries
     meeting = pairing(goldset, evidence)
     paired = {query_id: evidence[query_id] for query_id in meeting.paired}
-    now = evaluate(goldset.qrels.select(gated), run.select(gated), measures)
+    of_gated = goldset.qrels.select(gated)
+    now = mean_table([evaluate(of_gated, one.select(gated), measures) for one in (run, *again)])
     then = evaluate(goldset.qrels.select(paired), pinned_run(paired), measures)
     sides = _Sides(
         goldset=goldset,
@@ -133,6 +138,8 @@ def judge(
         notes=meeting.notes if evidence else (),
         threshold=rule_threshold(pins, goldset.alpha),
         gone=strays(goldset, evidence),
+        repeats=1 + len(again),
+        differs=any(differing(run, one, gated) for one in again),
     )
     found = {}
     for cell in cells:
@@ -207,6 +214,8 @@ class _Sides:
     notes: tuple[str, ...]
     threshold: float
     gone: tuple[str, ...]
+    repeats: int
+    differs: bool
 
     def _members(self, stratum: str) -> list[str]:
         """Return the paired queries of a class, also those without a score: they have not left it."""
@@ -320,16 +329,19 @@ class _Sides:
         if why:
             return replace(today, status=ERROR, message=why, pinned=pin.value, before=before, after=after)
         counts = not statistical or p < self.threshold
+        band = pin.noise or 0.0
+        allowed = tolerance + band
         fell = f"{today.cell} fell by {worse:.3g}, not established for other queries like these: p {p:.3g}"
         why = self._too_little_judged(measure, pairs)
-        status = status_of(worse, tolerance, counts=counts)
+        status = status_of(worse, tolerance, counts=counts, band=band)
         flip = None
-        if status == REGRESSED:
-            flip = flip_of(self.goldset, measure, self.evidence, self.run, pairs, tolerance)
+        single = self.repeats == 1  # of means over several retrievals no single judgment can be told
+        if status == REGRESSED and single:
+            flip = flip_of(self.goldset, measure, self.evidence, self.run, pairs, allowed)
         if why or (flip is not None and flip.undecides):
             status = UNDECIDED
-        if status in PASSING and not statistical:
-            flip = reddening_of(self.goldset, measure, self.evidence, self.run, pairs, tolerance)
+        if status in PASSING and not statistical and single:
+            flip = reddening_of(self.goldset, measure, self.evidence, self.run, pairs, allowed)
         return replace(
             today,
             status=status,
@@ -343,6 +355,9 @@ class _Sides:
             gained=len(moved) - lost,
             unchanged=len(pairs) - len(moved),
             tolerance=tolerance,
+            band=band,
+            retrievals=pin.retrievals,
+            repeats=self.repeats,
             changes=changes_of(self.goldset, self.evidence, self.run, ordered, level),
             overall=self._overall(measure),
             p=p,
@@ -355,9 +370,27 @@ class _Sides:
                 *input_notes(self.goldset, pin, self.gone),
                 *self.notes,
                 *halves,
-                *([fell] if worse > tolerance and not counts else []),
+                *([fell] if worse > round(allowed, DECIMALS) and not counts else []),
+                *self._noise_notes(today.cell, pin, worse, tolerance, status),
             ),
         )
+
+    def _noise_notes(
+        self, cell: Cell, pin: Pin, worse: float, tolerance: float, status: str
+    ) -> tuple[str, ...]:
+        """Return what to know of a subject that does not always return the same."""
+        if pin.noise is None:
+            why = (
+                f"{cell.subject} differs between {self.repeats} retrievals, and {cell} was pinned without a"
+                " noise band: pin it anew"
+            )
+            return (why,) if self.differs else ()
+        if status in PASSING and tolerance < worse:
+            return (
+                f"{cell} fell by {worse:.3g}, within noise: its band is {pin.noise:.3g}, measured over"
+                f" {pin.retrievals} retrievals",
+            )
+        return ()
 
     def _pairs(
         self, measure: Measure, queries: Sequence[str]

@@ -65,6 +65,9 @@ class Pin:
         Why it was last lowered.
     owner
         Test that gates it.
+    noise, retrievals
+        For a subject whose rankings differ between two retrievals: the noise band, and how many retrievals it
+        was measured over; None for a subject that always returns the same.
     tolerance, rule
         Edited by hand; None where the gold set's default applies.
     """
@@ -79,6 +82,8 @@ class Pin:
     documents: int | None = None
     reason: str = ""
     owner: str = ""
+    noise: float | None = None
+    retrievals: int | None = None
     tolerance: float | None = None
     rule: str | None = None
 

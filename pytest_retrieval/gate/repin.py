@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, final
 
 from pytest_retrieval.errors import InputError, counted, listed
@@ -37,6 +38,7 @@ def repin(
     reported: Mapping[Cell, str],
     gone: Set[Cell] = frozenset(),
     reason: str = "",
+    noise: Mapping[Cell, tuple[float | None, int | None]] = MappingProxyType({}),
 ) -> tuple[Pins, tuple[CellChange, ...]]:
     """Return the pins after a session that was told to pin, and what changed.
 
@@ -59,6 +61,9 @@ def repin(
         Cells that have vanished and are to be pinned no longer.
     reason
         Why something is lowered; stored with every cell that falls.
+    noise
+        Cell → its noise band and how many retrievals it was measured over, both None for a subject that
+        returned the same twice; for those that were measured.
 
     Raises
     ------
@@ -97,6 +102,9 @@ def repin(
                     touched=before is None or bool(members & replaced),
                     owner=reported.get(cell, ""), reason=reason,
                 )  # fmt: skip
+                if cell in noise:
+                    band, retrievals = noise[cell]
+                    after = replace(after, noise=band, retrievals=retrievals)
                 cells[cell] = after
             if before is None or after is None or before.value != after.value or before.n != after.n:
                 changes.append(
@@ -166,6 +174,7 @@ def refreshments(before: Pins, after: Pins) -> list[str]:
         ("owner", ("owner",)),
         ("best value", ("best",)),
         ("reason", ("reason",)),
+        ("noise band", ("noise", "retrievals")),
         ("digests", ("level", "judgments", "catalog", "document_ids", "documents")),
     ):
         moved = [

@@ -128,6 +128,11 @@ class Verdict:
         What else was different: catalog, queries on one side only.
     flip
         What it would take to undo a red, or to make one of a passing cell.
+    band, retrievals
+        The noise band of the pin and how many retrievals it was measured over, 0 and None unless measured; a
+        drop within tolerance and band is held.
+    repeats
+        How many retrievals `after` is the mean of.
     is_new
         Whether a pinned cell lost every query that it was pinned over, so that pinning it anew hides nothing.
     """
@@ -155,6 +160,15 @@ class Verdict:
     notes: tuple[str, ...] = ()
     flip: Flip | None = None
     is_new: bool = False
+    band: float = 0.0
+    retrievals: int | None = None
+    repeats: int = 1
+
+    @property
+    def within_noise(self) -> bool:
+        """Whether the cell fell by more than the tolerance and is held for its noise band alone."""
+        worse = worse_by(self.before, self.after, self.higher_is_better)
+        return self.passes and self.tolerance < worse <= self.tolerance + self.band
 
     @property
     def gold_changed(self) -> float:
@@ -183,7 +197,7 @@ def worse_by(before: float, after: float, higher_is_better: bool) -> float:
     return round(before - after if higher_is_better else after - before, DECIMALS) + 0.0
 
 
-def status_of(worse: float, tolerance: float, *, counts: bool = True) -> str:
+def status_of(worse: float, tolerance: float, *, counts: bool = True, band: float = 0.0) -> str:
     """Return held, improved or regressed: the one predicate of the gate.
 
     Parameters
@@ -194,7 +208,9 @@ def status_of(worse: float, tolerance: float, *, counts: bool = True) -> str:
         Largest fall that is held.
     counts
         Whether a fall counts; under a statistical rule only an established one does.
+    band
+        Noise band: a fall within tolerance and band is held, and so is a rise within the band.
     """
-    if worse > tolerance and counts:
+    if worse > round(tolerance + band, DECIMALS) and counts:
         return REGRESSED
-    return IMPROVED if worse < 0 else HELD
+    return IMPROVED if worse < -band else HELD

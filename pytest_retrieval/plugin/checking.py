@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import pytest
@@ -13,6 +14,7 @@ from pytest_retrieval.gate.branch import branch_changes
 from pytest_retrieval.gate.cells import SLICE, Cell, described, groups
 from pytest_retrieval.gate.difference import QueryChange
 from pytest_retrieval.gate.judging import fault_of, infeasible, judge, must_fallen
+from pytest_retrieval.gate.noise import RETRIEVALS, differing, noise_bands
 from pytest_retrieval.gate.pin import evidence_of, rule_threshold
 from pytest_retrieval.gate.repin import depth_fault
 from pytest_retrieval.gate.ruler import pairing
@@ -136,16 +138,19 @@ class Gate:
             both = {**pins.cells, **then.cells}
             return {cell: _gone(cell, pin.value) for cell, pin in both.items() if cell.subject == subject}
         run = self._run(goldset, subject)
+        again = self._again(goldset, subject, run, session.settings.repeats)
 
         def verdicts() -> Mapping[Cell, Verdict]:
             cells = [cell for cell in session.cells(name, kinds, None) if cell.subject == subject]
             also = described(goldset, subject, measures, cells)
             new = [cell for cell in cells if cell not in then.cells]
-            found = self._fresh(goldset, subject, judge(goldset, subject, measures, run, pins, new, also))
+            found = self._fresh(
+                goldset, subject, judge(goldset, subject, measures, run, pins, new, also, again)
+            )
             if session.against is None or len(new) == len(cells):
                 return found
             old = [cell for cell in cells if cell in then.cells]
-            of_base = judge(session.against.rules(goldset), subject, measures, run, then, old)
+            of_base = judge(session.against.rules(goldset), subject, measures, run, then, old, (), again)
             of_base = self._fresh(goldset, subject, of_base)
             return found | (accepted(of_base, then, pins) if session.settings.accept_lowered else of_base)
 
@@ -191,6 +196,40 @@ class Gate:
         if fault:
             raise RetrieverError(f"{subject}: {fault}")
         return run
+
+    def _again(self, goldset: GoldSet, subject: str, first: Run, repeats: int) -> tuple[Run, ...]:
+        """Return further retrievals by a subject, `repeats` with the first; none of a recording.
+
+        Raises
+        ------
+        RetrieverError, Unavailable
+            One of them failed, or is at fault.
+        """
+        session = self._session
+        if repeats <= 1 or self._recorded(goldset, subject) is not None:
+            return ()
+        found = [run for n in range(1, repeats) if (run := session.again(subject, n)) is not None]
+        for run in found:
+            fault = session.fault((goldset.name, subject), run, partial(fault_of, goldset, run))
+            if fault:
+                raise RetrieverError(f"{subject}, retrieved again: {fault}")
+        return tuple(found)
+
+    def _noise(self, goldset: GoldSet, subject: str, first: Run) -> tuple[int, Mapping[Cell, float]]:
+        """Return over how many retrievals the noise of a subject was measured, and each cell's band.
+
+        A subject that returns the same twice has no noise: 0 and nothing.
+        """
+
+        def measure() -> tuple[int, Mapping[Cell, float]]:
+            second = self._again(goldset, subject, first, 2)
+            if not any(differing(first, run, goldset.gated_queries) for run in second):
+                return 0, {}
+            number = max(RETRIEVALS, self._session.settings.repeats)
+            runs = (first, *self._again(goldset, subject, first, number))
+            return number, noise_bands(goldset, self._measures(subject), runs)
+
+        return self._session.noise((goldset.name, subject), first, measure)
 
     def _unavailable(self, cell: Cell, reason: str) -> NoReturn:
         __tracebackhide__ = True
@@ -245,6 +284,8 @@ class Gate:
             and (verdict.status != ERROR or verdict.is_new)
         ):
             payload |= self._evidence(verdict)
+            if pinned and (verdict.status == UNPINNED or verdict.is_new or payload["accepted"]):
+                payload |= self._measured(cell)
         self._node.stash[PAYLOAD] = payload
         properties = {"retrieval": verdict.status, "was": verdict.before, "now": verdict.after}
         self._node.user_properties.extend((key, value) for key, value in properties.items() if value == value)
@@ -261,6 +302,21 @@ class Gate:
             "evidence": [line.plain() for line in lines.values()],
             "accepted": self._accepted(goldset, cell, measures, run),
         }
+
+    def _measured(self, cell: Cell) -> dict[str, Any]:
+        """Return the noise band to pin with a cell whose rankings are pinned anew."""
+        __tracebackhide__ = True
+        goldset = self._session.goldsets.get(self._item.goldset)
+        fault = ""
+        try:
+            number, bands = self._noise(goldset, cell.subject, self._run(goldset, cell.subject))
+        except RetrievalError as error:
+            fault = str(error)
+        if fault:
+            self._fail(
+                f"{goldset.name}: {cell} cannot be pinned: retrieved a second time: {fault}", cause=fault
+            )
+        return {"noise": [bands.get(cell, 0.0), number] if number else [None, None]}
 
     def _accepted(self, goldset: GoldSet, cell: Cell, measures: Sequence[Measure], run: Run) -> list[str]:
         """Return the queries whose pinned rankings are to be replaced by today's."""
@@ -281,9 +337,9 @@ class Gate:
             if other.stratum != cell.stratum and not other.stratum.startswith(SLICE):
                 continue
             worse = worse_by(verdict.before, verdict.after, verdict.higher_is_better)
-            if worse > 0:
+            if worse > verdict.band:
                 fallen |= set(by_name[other.stratum])
-            elif worse < 0:
+            elif worse < -verdict.band:
                 risen |= {change.query_id for change in verdict.changes if _rose(verdict, change)}
         members = set(by_name[cell.stratum])
         return list(by_name[cell.stratum]) if members & risen and not members & fallen else []

@@ -53,6 +53,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         " rewrite = record anew",
     )
     group.addoption(
+        "--retrieval-repeats",
+        metavar="N",
+        default="1",
+        help="retrieve N times, from a fresh factory where there is one, and judge the mean",
+    )
+    group.addoption(
         "--retrieval-details", action="store_true", help="show every changed query, not the worst ten"
     )
     group.addoption(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, final
 
 from pytest_retrieval.errors import FileError, RetrievalError, counted
@@ -111,6 +111,7 @@ class Ledger:
         accepted: dict[str, set[str]] = {}
         reported: dict[Cell, str] = {}
         gone: set[Cell] = set()
+        noise: dict[Cell, tuple[float | None, int | None]] = {}
         for nodeid, payload in self._payloads.items():
             if payload["goldset"] != name:
                 continue
@@ -120,6 +121,8 @@ class Ledger:
             cell = Cell(*payload["cell"])
             lines = today.setdefault(cell.subject, {})
             lines |= {line["query_id"]: Evidence.from_plain(line) for line in payload["evidence"]}
+            if "noise" in payload:
+                noise[cell] = tuple(payload["noise"])
             if payload["pinned"]:
                 reported[cell] = nodeid.partition("[")[0]
             accepted.setdefault(cell.subject, set()).update(payload["accepted"])
@@ -133,11 +136,25 @@ class Ledger:
             reported=reported,
             gone=gone,
             reason=reason,
+            noise=noise,
         )
         also = refreshments(before, pins)
         if changes or also:
             save_pins(goldsets.home(name), pins)
-        self.lines += _told(name, changes, also)
+        self.lines += [*_told(name, changes, also), *_noisy(noise)]
+
+
+def _noisy(noise: Mapping[Cell, tuple[float | None, int | None]]) -> list[str]:
+    """Return a line on each subject whose rankings differ between two retrievals."""
+    bands: dict[tuple[str, int], list[float]] = {}
+    for cell, (band, retrievals) in noise.items():
+        if band is not None and retrievals is not None:
+            bands.setdefault((cell.subject, retrievals), []).append(band)
+    return [
+        f"  {subject} differs between two retrievals: its pins carry a noise band, measured over {number}"
+        f" retrievals, {min(of_subject):.3g} to {max(of_subject):.3g}"
+        for (subject, number), of_subject in bands.items()
+    ]
 
 
 def _told(name: str, changes: Sequence[CellChange], also: Sequence[str]) -> list[str]:

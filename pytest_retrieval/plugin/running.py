@@ -45,15 +45,18 @@ class Retrievals:
         """Remember which fixture made a set of retrievers."""
         self._places[id(retrievers)] = place
 
-    def run(self, goldset: GoldSet, subject: str, retrievers: Mapping[str, object]) -> Run:
+    def run(self, goldset: GoldSet, subject: str, retrievers: Mapping[str, object], repeat: int = 0) -> Run:
         """Return the rankings of one retriever, retrieving them on first use.
+
+        A `repeat` beyond 0 is another retrieval, from a fresh factory where there is one.
 
         Raises
         ------
         RetrieverError, Unavailable
             As the retriever did when it was called.
         """
-        key = (goldset.name, subject, self._places.get(id(retrievers), "retrievers"))
+        place = self._places.get(id(retrievers), "retrievers")
+        key = (goldset.name, subject, place, *([f"repeat {repeat}"] if repeat else []))
         if key not in self._done:
             self._done[key] = self._outcome(goldset, subject, retrievers, key)
         return _or_raise(self._done[key])
@@ -162,11 +165,15 @@ class Runs(Mapping[str, Run]):
         self._retrievers = retrievers
 
     def __getitem__(self, name: str) -> Run:
+        return self.again(name, 0)
+
+    def again(self, name: str, repeat: int) -> Run:
+        """Return another retrieval by the same retriever, the first of all for 0."""
         check_required(self._goldset, name)
         retrievers = self._asked()
         if name not in retrievers:
             raise KeyError(f"no retriever is named {name!r}; there are {listed(retrievers) or 'none'}")
-        return self._retrievals.run(self._goldset, name, retrievers)
+        return self._retrievals.run(self._goldset, name, retrievers, repeat)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._asked())

@@ -192,6 +192,17 @@ class Session:
             )
         return runs[subject]
 
+    def again(self, subject: str, repeat: int) -> Run | None:
+        """Return another retrieval by a subject; None where a project's own fixture `runs` made the first.
+
+        Raises
+        ------
+        RetrieverError, Unavailable
+            As the retriever did when it was called.
+        """
+        runs = self.fixture("runs")
+        return runs.again(subject, repeat) if isinstance(runs, Runs) else None
+
     def judged(
         self, key: tuple[str, ...], run: Run, judge: Callable[[], Mapping[Cell, Verdict]]
     ) -> Mapping[Cell, Verdict]:
@@ -201,6 +212,12 @@ class Session:
     def fault(self, key: tuple[str, ...], run: Run, find: Callable[[], str]) -> str:
         """Return what is wrong with a run, looked for once."""
         return self._once(("fault", *key), run, find)
+
+    def noise(
+        self, key: tuple[str, ...], run: Run, measure: Callable[[], tuple[int, Mapping[Cell, float]]]
+    ) -> tuple[int, Mapping[Cell, float]]:
+        """Return the noise of a subject, measured once."""
+        return self._once(("noise", *key), run, measure)
 
     def _once(self, key: tuple[object, ...], run: Run, make: Callable[[], _Value]) -> _Value:
         """Return a value made once per run; the run is kept, so that its identity stays its own."""

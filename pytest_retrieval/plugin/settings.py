@@ -60,6 +60,8 @@ class Settings:
         Whether tests of a gold set that is not here are skipped rather than failing.
     show_text
         Whether failures show the texts of queries.
+    repeats
+        How many times to retrieve.
     """
 
     rootdir: Path
@@ -74,6 +76,7 @@ class Settings:
     fail_unavailable: bool = False
     skip_missing: bool = False
     show_text: bool = True
+    repeats: int = 1
 
 
 def read(config: pytest.Config) -> Settings:
@@ -122,7 +125,11 @@ def read(config: pytest.Config) -> Settings:
         raise SettingsError("--retrieval-pin writes pins and --retrieval-against judges by others: give one")
     if accept_lowered and not against:
         raise SettingsError("--retrieval-accept-lowered goes with --retrieval-against=REV")
+    repeats = config.getoption("--retrieval-repeats")
+    if not repeats.isdecimal() or int(repeats) < 1:
+        raise SettingsError(f"--retrieval-repeats={repeats}: allowed is a whole number of at least 1")
     return Settings(
+        repeats=int(repeats),
         against=against,
         accept_lowered=accept_lowered,
         rootdir=config.rootpath,

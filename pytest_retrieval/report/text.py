@@ -116,9 +116,9 @@ def _fell(verdict: Verdict) -> list[str]:
     worse = worse_by(verdict.before, verdict.after, verdict.higher_is_better)
     sign = "−" if verdict.higher_is_better else "+"
     lines = [
-        f"  {before} → {after}  ({sign}{numbers(worse, 0.0)[0]}; tolerance {verdict.tolerance:g})"
-        f" over {counted(verdict.n, *QUERIES)}: {verdict.lost} lost, {verdict.gained} gained,"
-        f" {verdict.unchanged} unchanged"
+        f"  {before} → {after}  ({sign}{numbers(worse, 0.0)[0]}; tolerance {verdict.tolerance:g}"
+        f"{_noise(verdict)}) over {counted(verdict.n, *QUERIES)}: {verdict.lost} lost, {verdict.gained}"
+        f" gained, {verdict.unchanged} unchanged"
     ]
     if pinned != before and verdict.pinned is not None:
         lines.append(
@@ -134,6 +134,12 @@ def _fell(verdict: Verdict) -> list[str]:
     if verdict.best is not None and verdict.pinned is not None and verdict.best != verdict.pinned:
         lines.append(f"  best ever pinned: {number(verdict.best)}")
     return lines
+
+
+def _noise(verdict: Verdict) -> str:
+    """Return the noise band, and how many retrievals the number of today is the mean of, if there is any."""
+    band = "" if verdict.retrievals is None else f", noise band {verdict.band:.3g}"
+    return band + (f"; the mean of {verdict.repeats} retrievals" if verdict.repeats > 1 else "")
 
 
 def _queries(
