@@ -14,6 +14,7 @@ import numpy as np
 
 from pytest_retrieval.errors import InputError, listed
 from pytest_retrieval.order import by_score
+from pytest_retrieval.spans import Place, Spans
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -54,6 +55,9 @@ class Qrels(Mapping[str, "dict[str, int]"]):
         ``{query_id: names}``: overlapping tags.
     unanswerable
         Queries that are meant to have no relevant document.
+    spans
+        Gold spans and the places of chunks, for measures of characters (`span_recall@k`). `from_spans` makes
+        the judgments of them too.
 
     Attributes
     ----------
@@ -86,6 +90,7 @@ class Qrels(Mapping[str, "dict[str, int]"]):
     splits: Mapping[str, str] | None
     slices: Mapping[str, tuple[str, ...]] | None
     unanswerable: frozenset[str]
+    spans: Spans | None
     _place: Mapping[str, int]
 
     def __init__(
@@ -98,6 +103,7 @@ class Qrels(Mapping[str, "dict[str, int]"]):
         splits: Mapping[str, str] | None = None,
         slices: Mapping[str, Iterable[str]] | None = None,
         unanswerable: Iterable[str] = (),
+        spans: Spans | None = None,
     ) -> None:
         level = _level(relevance_level)
         _check_mapping(judgments, "judgments", "{query_id: {doc_id: grade}}")
@@ -125,7 +131,30 @@ class Qrels(Mapping[str, "dict[str, int]"]):
             splits,
             slices,
             unanswerable,
+            spans,
         )
+
+    @classmethod
+    def from_spans(cls, spans: Spans, relevance_level: int = 1, **known: Any) -> Qrels:
+        """Return the judgments of chunks: each has the best grade of the gold spans that it overlaps.
+
+        Parameters
+        ----------
+        spans
+            Gold spans, and the places of the chunks.
+        relevance_level
+            As for the class.
+        **known
+            Strata, splits, slices and unanswerable queries, as for the class.
+
+        Examples
+        --------
+        >>> spans = Spans({"q": [("guide", 40, 60)]}, {"c1": ("guide", 0, 50), "c2": ("guide", 60, 100)})
+        >>> Qrels.from_spans(spans)["q"]
+        {'c1': 1}
+        """
+        grades = {query_id: spans.grades(query_id) for query_id in spans.gold}
+        return cls(grades, relevance_level, spans=spans, **known)
 
     @classmethod
     def from_columns(
@@ -141,6 +170,7 @@ class Qrels(Mapping[str, "dict[str, int]"]):
         splits: Mapping[str, str] | None = None,
         slices: Mapping[str, Iterable[str]] | None = None,
         unanswerable: Iterable[str] = (),
+        spans: Spans | None = None,
     ) -> Qrels:
         """Return judgments from columns that the caller has checked already (a file reader has).
 
@@ -149,7 +179,17 @@ class Qrels(Mapping[str, "dict[str, int]"]):
         qrels = object.__new__(cls)
         level = _level(relevance_level)
         qrels._fill(
-            tuple(query_ids), starts, doc_ids, grades, groups, level, strata, splits, slices, unanswerable
+            tuple(query_ids),
+            starts,
+            doc_ids,
+            grades,
+            groups,
+            level,
+            strata,
+            splits,
+            slices,
+            unanswerable,
+            spans,
         )
         return qrels
 
@@ -165,6 +205,7 @@ class Qrels(Mapping[str, "dict[str, int]"]):
         splits: Mapping[str, str] | None,
         slices: Mapping[str, Iterable[str]] | None,
         unanswerable: Iterable[str],
+        spans: Spans | None,
     ) -> None:
         place = {query_id: number for number, query_id in enumerate(query_ids)}
         put = object.__setattr__
@@ -178,6 +219,7 @@ class Qrels(Mapping[str, "dict[str, int]"]):
         put(self, "splits", None if splits is None else dict(splits))
         put(self, "slices", None if slices is None else {q: tuple(names) for q, names in slices.items()})
         put(self, "unanswerable", frozenset(unanswerable))
+        put(self, "spans", spans)
         put(self, "_place", place)
 
     def __getitem__(self, query_id: str) -> dict[str, int]:
@@ -231,6 +273,7 @@ class Qrels(Mapping[str, "dict[str, int]"]):
             splits=self.splits,
             slices=self.slices,
             unanswerable=self.unanswerable,
+            spans=self.spans,
         )
 
 
@@ -284,6 +327,9 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         Query → the text that was searched with, where the system rewrote it.
     latency
         Query → seconds that it took, where the system says so.
+    places
+        Query → where each document of its ranking stood, for a ranking of chunks that there may be no more;
+        otherwise the judgments know (`Qrels.spans`).
 
     Attributes
     ----------
@@ -316,6 +362,7 @@ class Run(Mapping[str, "tuple[str, ...]"]):
     replies: Mapping[str, tuple[Reply, ...]]
     queries: Mapping[str, str]
     latency: Mapping[str, float]
+    places: Mapping[str, tuple[Place, ...]]
     _place: Mapping[str, int]
 
     def __init__(
@@ -327,6 +374,7 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         replies: Mapping[str, Sequence[Reply]] | None = None,
         queries: Mapping[str, str] | None = None,
         latency: Mapping[str, float] | None = None,
+        places: Mapping[str, Sequence[Place]] | None = None,
     ) -> None:
         _check_mapping(rankings, "rankings", "{query_id: [doc_id, …]} or {query_id: {doc_id: score}}")
         doc_ids: list[str] = []
@@ -347,8 +395,9 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         known = len(scores) > 0 and not np.isnan(columns[1]).all()
         scored = columns[1][order] if known else None
         self._fill(
-            tuple(rankings), offsets, columns[0][order], scored, name, stages, replies, queries, latency
-        )
+            tuple(rankings), offsets, columns[0][order], scored, name, stages, replies, queries, latency,
+            places,
+        )  # fmt: skip
 
     @classmethod
     def from_columns(
@@ -363,13 +412,14 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         replies: Mapping[str, Sequence[Reply]] | None = None,
         queries: Mapping[str, str] | None = None,
         latency: Mapping[str, float] | None = None,
+        places: Mapping[str, Sequence[Place]] | None = None,
     ) -> Run:
         """Return rankings from columns that are in order and checked already (a file reader's are).
 
         Shapes and types are those of the attributes of the same names.
         """
         run = object.__new__(cls)
-        run._fill(tuple(query_ids), starts, doc_ids, scores, name, stages, replies, queries, latency)
+        run._fill(tuple(query_ids), starts, doc_ids, scores, name, stages, replies, queries, latency, places)
         return run
 
     def _fill(
@@ -383,6 +433,7 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         replies: Mapping[str, Sequence[Reply]] | None,
         queries: Mapping[str, str] | None,
         latency: Mapping[str, float] | None,
+        places: Mapping[str, Sequence[Place]] | None,
     ) -> None:
         put = object.__setattr__
         put(self, "query_ids", query_ids)
@@ -394,6 +445,7 @@ class Run(Mapping[str, "tuple[str, ...]"]):
         put(self, "replies", {query_id: tuple(of_query) for query_id, of_query in (replies or {}).items()})
         put(self, "queries", dict(queries or {}))
         put(self, "latency", {query_id: float(seconds) for query_id, seconds in (latency or {}).items()})
+        put(self, "places", {query_id: tuple(of_query) for query_id, of_query in (places or {}).items()})
         put(self, "_place", {query_id: number for number, query_id in enumerate(query_ids)})
 
     def __getitem__(self, query_id: str) -> tuple[str, ...]:
@@ -433,6 +485,7 @@ class Run(Mapping[str, "tuple[str, ...]"]):
             replies={query_id: self.replies[query_id] for query_id in query_ids if query_id in self.replies},
             queries={query_id: self.queries[query_id] for query_id in query_ids if query_id in self.queries},
             latency={query_id: self.latency[query_id] for query_id in query_ids if query_id in self.latency},
+            places={query_id: self.places[query_id] for query_id in query_ids if query_id in self.places},
         )
 
 

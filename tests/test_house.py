@@ -14,6 +14,7 @@ PACKAGE = Path(pytest_retrieval.__file__).parent
 ORDER = [
     "errors",
     "order",
+    "spans",
     "model",
     "records",
     "measures",

@@ -16,6 +16,13 @@ from pytest_retrieval.assertions.means import (
     observers,
 )
 from pytest_retrieval.assertions.replies import assert_declines, assert_exact_share, assert_grounded
+from pytest_retrieval.assertions.serving import (
+    assert_contexts,
+    assert_erased,
+    assert_permitted,
+    assert_requires_principal,
+    assert_self_retrieval,
+)
 from pytest_retrieval.assertions.trajectories import (
     assert_called,
     assert_called_before,
@@ -30,7 +37,9 @@ __all__ = [
     "assert_called",
     "assert_called_before",
     "assert_context_precision",
+    "assert_contexts",
     "assert_declines",
+    "assert_erased",
     "assert_exact_share",
     "assert_from_observations",
     "assert_grounded",
@@ -38,9 +47,12 @@ __all__ = [
     "assert_mrr",
     "assert_ndcg",
     "assert_no_repeated_calls",
+    "assert_permitted",
     "assert_picks_returned",
     "assert_precision",
     "assert_recall",
+    "assert_requires_principal",
+    "assert_self_retrieval",
     "assert_stated",
     "assert_within_budget",
     "observers",

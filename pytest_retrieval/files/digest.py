@@ -74,6 +74,11 @@ def judgments_digest(qrels: Qrels, texts: Mapping[str, str], grades: Mapping[str
     >>> one == judgments_digest(Qrels({"q": {"d": 2}}), {"q": "blue sofa"}, {})
     False
     """
+    head = {"grades": dict(grades), "relevance_level": qrels.relevance_level}
+    if qrels.spans is not None:  # chunks may be cut anew without any judgment changing
+        gold = qrels.spans.gold
+        spans = [[query_id, texts[query_id], sorted(gold.get(query_id, ()))] for query_id in qrels.query_ids]
+        return _digest([head, *_by_id(spans)])
     documents, values = qrels.doc_ids.tolist(), qrels.grades.tolist()
     groups = None if qrels.groups is None else qrels.groups.tolist()
     rows: list[list[Any]] = []
@@ -83,7 +88,7 @@ def judgments_digest(qrels: Qrels, texts: Mapping[str, str], grades: Mapping[str
             documents[row]: [values[row]] if groups is None else [values[row], groups[row]] for row in span
         }
         rows.append([query_id, texts[query_id], judged])
-    return _digest([{"grades": dict(grades), "relevance_level": qrels.relevance_level}, *_by_id(rows)])
+    return _digest([head, *_by_id(rows)])
 
 
 def strata_digest(qrels: Qrels) -> str:

@@ -16,7 +16,7 @@ __all__ = ["is_conflict", "is_number", "is_whole", "read_evidence", "text_of_evi
 
 _CONFLICT = re.compile(r"^(<<<<<<<|=======|>>>>>>>)")
 _REQUIRED = ("query_id", "stratum", "query", "ranking", "returned", "grades", "scores")
-_OPTIONAL = ("ranks", "slices", "stages", "replies")
+_OPTIONAL = ("ranks", "slices", "stages", "places", "replies")
 
 
 def read_evidence(path: Path, problems: list[Problem]) -> dict[str, Evidence]:
@@ -130,6 +130,8 @@ def _contradiction(line: Evidence) -> str:
         return f"the ranking holds {listed(map(repr, twice))} more than once"
     if line.returned < kept:
         return f"the ranking has {kept} documents and returned is {line.returned}"
+    if line.places and len(line.places) != kept:
+        return f"the ranking has {kept} documents and places has {len(line.places)}"
     ranks = dict(line.ranks)
     if not all(kept < rank <= line.returned for rank in ranks.values()):
         return f"ranks are {ranks}, and only {kept + 1} to {line.returned} lie below the ranking"
@@ -172,6 +174,17 @@ def _is_reply(value: object) -> bool:
     return all(key in checks and checks[key](found) for key, found in value.items())
 
 
+def _is_place(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 3
+        and _is_id(value[0])
+        and _is_count(value[1])
+        and _is_rank(value[2])
+        and value[1] < value[2]
+    )
+
+
 def _is_score(value: object) -> bool:
     return value is None or is_number(value)
 
@@ -195,5 +208,6 @@ _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "ranks": (_every(_is_rank, mapping=True), "document id → rank"),
     "slices": (_every(_is_id), "a list of names"),
     "stages": (_every(_every(_is_rank, mapping=True), mapping=True), "stage → document id → rank"),
+    "places": (_every(_is_place), "a list of [document, start, end]"),
     "replies": (_every(_is_reply), "a list of replies with shown and cited documents"),
 }

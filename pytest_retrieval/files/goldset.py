@@ -33,8 +33,10 @@ from pytest_retrieval.files.judgments import (
 from pytest_retrieval.files.layout import Layout, layout_of
 from pytest_retrieval.files.queries import Queries, queries_of
 from pytest_retrieval.files.settings import Settings, read_settings, settings_from
+from pytest_retrieval.files.spans import spans_of, unspanned
 from pytest_retrieval.files.tables import read_table, table_of_frame
 from pytest_retrieval.model import GoldSet, Qrels, Subject
+from pytest_retrieval.spans import Spans
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,12 +102,16 @@ def load_content(settings: Settings) -> GoldSet:
     layout = layout_of(settings.folder, problems)
     catalog = None if layout.catalog is None else catalog_of(read_table(layout.catalog), problems)
     judgments, of_qrels = _judgments(layout, settings)
+    spans = None
+    if layout.spans is not None:
+        file = label_of(layout.catalog or settings.folder)
+        spans, judgments = spans_of(read_table(layout.spans), catalog, file, of_qrels)
     split_of = _splits(judgments, of_qrels) if layout.by_split else None
     if layout.queries is None:
         raise _error(settings, problems + of_qrels)
     table = read_table(layout.queries)
     queries = queries_of(table, settings, problems, split_of)
-    goldset = _checked(settings, queries, judgments, catalog, problems, of_qrels)
+    goldset = _checked(settings, queries, judgments, catalog, problems, of_qrels, spans)
     if split_of is not None and len(queries.frame) < len(table.rows):
         left_out = [str(row.values.get("_id", row.values.get("query_id"))) for row in table.rows]
         left_out = [query_id for query_id in left_out if query_id not in queries.lines]
@@ -246,6 +252,7 @@ def _checked(
     catalog: Catalog | None,
     problems: list[Problem],
     of_qrels: list[Problem],
+    spans: Spans | None = None,
 ) -> GoldSet:
     """Return the gold set if its parts fit together.
 
@@ -260,12 +267,14 @@ def _checked(
     of_qrels += undeclared_grades(kept, settings)
     of_qrels += unnamed_groups(kept, settings)
     level = stated_level(kept, settings, problems)
-    if whole and queries.complete and level is not None:
+    if spans is not None and not of_qrels and queries.complete and level is not None:
+        problems += unspanned(spans, queries, level, settings.no_relevant == "undefined")
+    elif whole and queries.complete and level is not None:
         problems += relevance_problems(kept, settings, queries, level)
     if problems or of_qrels:
         raise _error(settings, problems + of_qrels)
     assert level is not None, "a missing level is a problem"
-    return _assembled(settings, queries, kept, catalog, level)
+    return _assembled(settings, queries, kept, catalog, level, spans)
 
 
 def _assembled(
@@ -274,6 +283,7 @@ def _assembled(
     kept: Mapping[tuple[str, str], Judgment],
     catalog: Catalog | None,
     level: int,
+    spans: Spans | None,
 ) -> GoldSet:
     graded: dict[str, dict[str, int]] = {query_id: {} for query_id in queries.lines}
     groups: dict[str, dict[str, str]] = {}
@@ -289,6 +299,7 @@ def _assembled(
         splits=queries.splits,
         slices=queries.slices,
         unanswerable=queries.unanswerable,
+        spans=spans,
     )
     texts = dict(zip(queries.frame.index, queries.frame["query"], strict=True))
     return GoldSet(

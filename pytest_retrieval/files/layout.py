@@ -28,12 +28,15 @@ class Layout:
         One file, or those of a BEIR folder.
     by_split
         Whether the qrels are a folder whose files are named after splits.
+    spans
+        Gold spans in place of qrels.
     """
 
     queries: Path | None
     catalog: Path | None
     qrels: tuple[Path, ...]
     by_split: bool
+    spans: Path | None = None
 
 
 def layout_of(folder: Path, problems: list[Problem]) -> Layout:
@@ -45,6 +48,14 @@ def layout_of(folder: Path, problems: list[Problem]) -> Layout:
     by_split = sorted(path for end in (".tsv", ".tsv.gz") for path in (folder / "qrels").glob(f"[!.]*{end}"))
     if by_split and not single:
         return Layout(queries, catalog, tuple(by_split), True)
+    spans = _only(folder, _files(folder, ("spans",), SUFFIXES), "spans", SUFFIXES, problems, needed=False)
+    if spans is not None:
+        if single:
+            message = (
+                f"there are {single[0].name} and {spans.name}; keep one, for judgments follow from spans"
+            )
+            problems.append(Problem(message, label_of(folder)))
+        return Layout(queries, catalog, (), False, spans)
     both = [*single, folder / "qrels"] if by_split else single
     qrels = _only(folder, both, "qrels", QRELS_SUFFIXES, problems)
     return Layout(queries, catalog, () if qrels is None else (qrels,), False)

@@ -12,6 +12,7 @@ from pytest_retrieval.errors import InputError, counted, listed
 from pytest_retrieval.gate.cells import Cell, groups
 from pytest_retrieval.gate.difference import QueryChange, changes_of, worst_first
 from pytest_retrieval.gate.noise import differing, mean_table
+from pytest_retrieval.gate.passages import SPAN_KINDS, lost_spans, rechunked
 from pytest_retrieval.gate.pin import (
     ESTABLISHED,
     Evidence,
@@ -46,6 +47,9 @@ from pytest_retrieval.stats.signflip import sign_flip, smallest_p
 
 SAME = 1e-9
 """Scores closer than this are the same; they were made by the same code, perhaps on another machine."""
+
+_MOST_SPANS = 10
+"""Queries whose gold spans a failure tells of."""
 
 _TAKE_BACK = "take pins/ back from version control, or delete the pins and pin again"
 
@@ -261,6 +265,14 @@ class _Sides:
                 f"pins and evidence disagree: {measure.name} is pinned, and the rankings of {listed(cut)} are"
                 f" not as long as it needs, or as `returned` says; {_TAKE_BACK}"
             )
+        moved = rechunked(self.goldset, lines) if measure.kind.name not in SPAN_KINDS else ()
+        if moved:
+            return (
+                f"{counted(len(moved), 'chunk', 'chunks')} of the pinned rankings"
+                f" {'is' if len(moved) == 1 else 'are'} cut otherwise today, and {measure.name} goes by the"
+                f" ids of chunks: {listed(moved)}; measures of spans such as span_recall@{measure.k or 5}"
+                " hold across chunkings. Pin this cell anew"
+            )
         if pin.judgments != short(self.goldset.digests.judgments):
             return ""
         graded = dict.fromkeys(change[0] for change in judgment_changes(self.goldset, self.evidence, pairs))
@@ -371,9 +383,27 @@ class _Sides:
                 *self.notes,
                 *halves,
                 *([fell] if worse > round(allowed, DECIMALS) and not counts else []),
+                *self._span_notes(measure, ordered, sign, level),
                 *self._noise_notes(today.cell, pin, worse, tolerance, status),
             ),
         )
+
+    def _span_notes(
+        self, measure: Measure, changed: Mapping[str, tuple[float, float]], sign: float, level: int
+    ) -> tuple[str, ...]:
+        """Return which gold spans are covered less than before, and whether chunks are others."""
+        if measure.kind.name not in SPAN_KINDS:
+            return ()
+        moved = rechunked(self.goldset, self.paired)
+        note = (
+            f"input changed: {counted(len(moved), 'chunk', 'chunks')} of the pinned rankings cut otherwise"
+            f" today; both sides are compared by characters: {listed(moved, 3)}"
+        )
+        fallen = [query_id for query_id, (was, now) in changed.items() if sign * (now - was) < 0][
+            :_MOST_SPANS
+        ]
+        lost = lost_spans(self.goldset, self.evidence, self.run, fallen, measure.k, level)
+        return (*((note,) if moved else ()), *lost)
 
     def _noise_notes(
         self, cell: Cell, pin: Pin, worse: float, tolerance: float, status: str

@@ -17,6 +17,7 @@ from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.ranking import ranks_of
 from pytest_retrieval.measures.table import evaluate, mean_of
 from pytest_retrieval.model import ALL, GoldSet, Qrels, Reply, Run
+from pytest_retrieval.spans import Place
 
 if TYPE_CHECKING:
     pass
@@ -111,6 +112,8 @@ class Evidence:
         Grades of the judged documents that had a part in the scores.
     scores
         Measure → score; None where undefined.
+    places
+        Where each document of `ranking` stood, for a gold set of spans: so that it outlives a new chunking.
     replies
         What a model replied, for the subject of a recording: what it was shown and cites, and plain numbers.
     """
@@ -126,6 +129,7 @@ class Evidence:
     slices: tuple[str, ...] = ()
     replies: tuple[Reply, ...] = ()
     stages: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    places: tuple[Place, ...] = ()
 
     def rank_of(self, doc_id: str) -> int | None:
         """Return the pinned rank of a document, or None where it is not known to have had one."""
@@ -144,6 +148,8 @@ class Evidence:
         if self.slices:
             line["slices"] = list(self.slices)
         line |= {"query": self.query, "ranking": list(self.ranking), "returned": self.returned}
+        if self.places:
+            line["places"] = [list(place) for place in self.places]
         if self.ranks:
             line["ranks"] = dict(self.ranks)
         if self.stages:
@@ -171,6 +177,7 @@ class Evidence:
             scores=dict(line["scores"]),
             ranks=dict(line.get("ranks", {})),
             slices=tuple(line.get("slices", ())),
+            places=tuple(Place(*place) for place in line.get("places", ())),
             stages={stage: dict(ranks) for stage, ranks in line.get("stages", {}).items()},
             replies=tuple(
                 Reply(
@@ -259,8 +266,14 @@ def evidence_of(
             ranks={doc: rank for doc, rank in ranks_of(ranking).items() if rank > keep and doc in judged},
             replies=run.replies.get(query_id, ()),
             stages=stages_of(run, query_id, goldset.qrels.relevant(query_id)),
+            places=_places(goldset.qrels, ranking[:keep]),
         )
     return refreshed(goldset, bare, measures)
+
+
+def _places(qrels: Qrels, ranking: Sequence[str]) -> tuple[Place, ...]:
+    """Return where the chunks of a ranking stand; nothing without gold spans."""
+    return () if qrels.spans is None else tuple(qrels.spans.places[doc_id] for doc_id in ranking)
 
 
 def stages_of(run: Run, query_id: str, documents: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -299,6 +312,8 @@ def refreshed(
 
 def grades_used(qrels: Qrels, evidence: Evidence) -> dict[str, int]:
     """Return the grades of what the ranking held and of everything there was to find."""
+    if qrels.spans is not None:
+        return {}  # they follow from the spans and the places of chunks, whatever these are called
     held = {*evidence.ranking, *evidence.ranks}
     held.update(doc_id for reply in evidence.replies for doc_id in (*reply.shown, *reply.cited))
     return {doc: grade for doc, grade in sorted(qrels[evidence.query_id].items()) if grade > 0 or doc in held}
@@ -310,6 +325,7 @@ def pinned_run(evidence: Mapping[str, Evidence]) -> Run:
         {query_id: line.ranking for query_id, line in evidence.items()},
         name="pinned",
         replies={query_id: line.replies for query_id, line in evidence.items() if line.replies},
+        places={query_id: line.places for query_id, line in evidence.items() if line.places},
     )
 
 

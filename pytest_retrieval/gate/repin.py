@@ -188,7 +188,7 @@ def refreshments(before: Pins, after: Pins) -> list[str]:
 
 
 def _ranking(line: Evidence) -> tuple[object, ...]:
-    return (line.query, line.ranking, line.returned, dict(line.ranks), line.replies)
+    return (line.query, line.ranking, line.returned, dict(line.ranks), line.replies, line.places)
 
 
 def _classes(line: Evidence) -> tuple[object, ...]:

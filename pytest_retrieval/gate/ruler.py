@@ -130,7 +130,11 @@ def strays(goldset: GoldSet, evidence: Mapping[str, Evidence]) -> tuple[str, ...
     known = goldset.doc_ids
     if known is None:
         return ()
-    lines = (line for line in evidence.values() if not any(reply.picks for reply in line.replies))
+    lines = (  # places say where a chunk stood, whatever it is called today
+        line
+        for line in evidence.values()
+        if not line.places and not any(reply.picks for reply in line.replies)
+    )
     return tuple(sorted({doc for line in lines for doc in line.ranking if doc not in known}))
 
 

@@ -18,6 +18,7 @@ from pytest_retrieval.order import first_of_each, place_in_each
 
 if TYPE_CHECKING:
     from pytest_retrieval.measures.ranking import BoolArray, FloatArray, IntArray, Judged
+    from pytest_retrieval.spans import Spans
 
 __all__ = ["KINDS", "MeasureKind"]
 
@@ -270,6 +271,45 @@ def _groups(judged: Judged, queries: IntArray, groups: IntArray) -> IntArray:
     return judged.per_query(distinct[:, 0])
 
 
+def span_recall(judged: Judged, k: int | None) -> FloatArray:
+    """Characters of the gold spans that lie in a chunk of the top k / characters of the gold spans.
+
+    A character counts once, however many spans or chunks hold it.
+    """
+    spans = judged.spans
+    if spans is None:
+        raise InputError(
+            "span_recall needs gold spans: write spans.jsonl (query_id, document, start, end, grade), give"
+            " the chunks of the catalog the columns document, start and end, or use Qrels.from_spans"
+        )
+    covered = []
+    for query_id in judged.query_ids:
+        ranking = judged.run.get(query_id, ())[:k]
+        places = judged.run.places.get(query_id, ())[:k] or [spans.places.get(doc_id) for doc_id in ranking]
+        covered.append(spans.covered(query_id, places, judged.level))
+    return _share(np.array(covered, dtype=np.int64), _gold_characters(judged, spans))
+
+
+def span_recall_attainable(judged: Judged, k: int | None) -> FloatArray:
+    """Characters of the gold spans that lie in any chunk / characters of the gold spans; k plays no part."""
+    spans = judged.spans
+    if spans is None:
+        return np.ones(len(judged.query_ids))
+    held = [spans.covered(query_id, spans.places.values(), judged.level) for query_id in judged.query_ids]
+    return _share(np.array(held, dtype=np.int64), _gold_characters(judged, spans))
+
+
+def has_gold_span(judged: Judged) -> BoolArray:
+    """Return which queries have a gold span of the level, in a chunk or not."""
+    if judged.spans is None:
+        return has_relevant(judged)
+    return _gold_characters(judged, judged.spans) > 0
+
+
+def _gold_characters(judged: Judged, spans: Spans) -> IntArray:
+    return np.array([spans.length(query_id, judged.level) for query_id in judged.query_ids], dtype=np.int64)
+
+
 _TREC = "trec_eval"
 _RAGAS = "Es et al., RAGAs, EACL 2024; ID-based context measures of the Ragas documentation"
 
@@ -320,6 +360,12 @@ KINDS: Mapping[str, MeasureKind] = {
             "group_recall", group_recall, "share of the groups of interchangeable documents found",
             "ours: subtopic recall (Zhai, Cohen and Lafferty, SIGIR 2003) over groups of equal documents",
             attainable=group_recall_attainable,
+        ),
+        MeasureKind(
+            "span_recall", span_recall, "share of the characters of the gold spans found",
+            "token-wise recall of Smith and Troynikov, Evaluating Chunking Strategies for Retrieval, Chroma"
+            " 2024, over characters",
+            defined=has_gold_span, attainable=span_recall_attainable,
         ),
     )
 }  # fmt: skip

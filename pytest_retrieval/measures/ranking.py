@@ -16,6 +16,7 @@ from pytest_retrieval.errors import DuplicateDocumentError, InputError, QueryMis
 from pytest_retrieval.measures.replies import JudgedReplies, join_replies
 from pytest_retrieval.model import Qrels, Run
 from pytest_retrieval.order import by_score, first_of_each, place_in_each, query_of_each
+from pytest_retrieval.spans import Spans
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -55,6 +56,8 @@ class Judged:
         The whole rankings, for a measure that looks at documents nobody judged.
     missing : tuple of str
         Queries that the run does not name.
+    spans : Spans or None
+        Gold spans and the places of chunks, where the judgments have them.
     replies : JudgedReplies or None
         What a model replied on seeing these documents; None for a plain run.
     """
@@ -73,6 +76,7 @@ class Judged:
     run: Run
     missing: tuple[str, ...] = ()
     replies: JudgedReplies | None = None
+    spans: Spans | None = None
 
     def at_level(self, level: int) -> Judged:
         """Return the same join with another relevance level."""
@@ -187,6 +191,7 @@ def join(
         run=run,
         missing=missing,
         replies=join_replies(qrels, run),
+        spans=qrels.spans,
     )
 
 

@@ -15,6 +15,7 @@ from pytest_retrieval.gate.cells import SLICE, Cell, described, groups
 from pytest_retrieval.gate.difference import QueryChange
 from pytest_retrieval.gate.judging import fault_of, infeasible, judge, must_fallen
 from pytest_retrieval.gate.noise import RETRIEVALS, differing, noise_bands
+from pytest_retrieval.gate.passages import cut_note
 from pytest_retrieval.gate.pin import evidence_of, rule_threshold
 from pytest_retrieval.gate.repin import depth_fault
 from pytest_retrieval.gate.ruler import pairing
@@ -394,7 +395,9 @@ class Gate:
                 row_of(name, verdict).plain() for cell, verdict in verdicts.items() if cell not in declared
             ]
         unjudged = [_unjudged(name, subject, reason) for subject, reason in unavailable.items()]
-        notes = [*session.goldsets.notes(name), *self._branch_notes, *unjudged]
+        spans = goldset.qrels.spans
+        cut = [f"{name}: {note}" for note in cut_note(spans)] if spans is not None else []
+        notes = [*session.goldsets.notes(name), *cut, *self._branch_notes, *unjudged]
         self._node.stash[PAYLOAD] = _payload(name, rows, notes) | {"stages": stages, "replies": replies}
         if session.settings.fail_unavailable:
             problems += (

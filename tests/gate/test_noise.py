@@ -37,9 +37,7 @@ def test_the_band_is_twice_the_range_of_the_means(make):
 
 def test_the_mean_of_several_retrievals_is_taken_per_query(make):
     goldset = make()
-    tables = [
-        evaluate(goldset.qrels, one, ["recall@2"]) for one in (run(w1=["c", "d"]), run(w1=["x", "y"]))
-    ]
+    tables = [evaluate(goldset.qrels, one, ["recall@2"]) for one in (run(w1=["c", "d"]), run(w1=["x", "y"]))]
     row = tables[0].query_ids.index("w1")
     assert mean_table(tables).values[row, 0] == 0.5
     assert mean_table(tables[:1]) is tables[0]

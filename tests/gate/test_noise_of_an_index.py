@@ -1,4 +1,4 @@
-"""An HNSW graph, built anew on four threads for each retrieval: no false red, and a broken setting is caught."""
+"""An HNSW graph, built anew on four threads: no false red, and a broken setting is caught."""
 
 from __future__ import annotations
 

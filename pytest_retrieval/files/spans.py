@@ -1,0 +1,97 @@
+"""Gold spans on disk: ``spans.jsonl`` and the columns of the catalog that say where each chunk stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_retrieval.errors import Problem
+from pytest_retrieval.files.catalog import Catalog
+from pytest_retrieval.files.columns import ids_of, missing_columns, near_misses
+from pytest_retrieval.files.judgments import Judgment, whole_number
+from pytest_retrieval.files.queries import Queries
+from pytest_retrieval.files.tables import Table
+from pytest_retrieval.spans import GoldSpan, Place, Spans
+
+__all__ = ["spans_of", "unspanned"]
+
+_PLACE = ("document", "start", "end")
+_COLUMNS = ("query_id", *_PLACE)
+
+
+def spans_of(
+    table: Table, catalog: Catalog | None, catalog_file: str, problems: list[Problem]
+) -> tuple[Spans, list[Judgment]]:
+    """Return gold spans, and the judgment of every chunk that one overlaps; what is wrong to `problems`."""
+    problems += table.problems
+    problems += missing_columns(table, list(_COLUMNS))
+    problems += near_misses(table, [*_COLUMNS, "grade"])
+    places = _places(catalog, catalog_file, problems)
+    gold: dict[str, list[GoldSpan]] = {}
+    lines: dict[str, list[tuple[GoldSpan, int]]] = {}
+    if set(_COLUMNS) <= set(table.columns):
+        for row, query_id in zip(table.rows, ids_of(table, "query_id", problems), strict=True):
+            place = _place(row.values)
+            grade = whole_number(row.values.get("grade", 1))
+            if isinstance(place, str) or grade is None:
+                why = place if isinstance(place, str) else f"grade {row.values['grade']!r} is no whole number"
+                problems.append(Problem(why, table.file, row.line))
+            elif query_id is not None:
+                span = GoldSpan(*place, grade)
+                gold.setdefault(query_id, []).append(span)
+                lines.setdefault(query_id, []).append((span, row.line))
+    spans = Spans(gold, places)
+    judgments = [
+        Judgment(query_id, doc_id, spans.grades(query_id)[doc_id], None, table.file, line)
+        for query_id, of_query in lines.items()
+        for span, line in of_query
+        for doc_id, _ in spans.chunks_of(span)
+    ]
+    return spans, judgments
+
+
+def unspanned(spans: Spans, queries: Queries, level: int, allowed: bool) -> list[Problem]:
+    """Return a problem for each query that should have a gold span and has none, or vice versa."""
+    problems = []
+    for query_id, line in queries.lines.items():
+        relevant = [span for span in spans.gold.get(query_id, ()) if span.grade >= level]
+        if query_id in queries.unanswerable and relevant:
+            message = f"query {query_id!r} is not answerable but has {len(relevant)} relevant gold spans"
+        elif relevant or query_id in queries.unanswerable or allowed:
+            continue
+        else:
+            message = (
+                f"query {query_id!r} has no gold span of grade {level} or above; add one, set its answerable"
+                ' to false, or allow it with no_relevant = "undefined"'
+            )
+        problems.append(Problem(message, queries.file, line))
+    return problems
+
+
+def _places(catalog: Catalog | None, file: str, problems: list[Problem]) -> dict[str, Place]:
+    if catalog is None:
+        message = "gold spans need a catalog whose chunks say their document, start and end"
+        problems.append(Problem(message, file))
+        return {}
+    places = {}
+    for doc_id, item in catalog.items.items():
+        place = _place(item)
+        if isinstance(place, str):
+            problems.append(Problem(f"chunk {doc_id!r}: {place}; gold spans need the place of each", file))
+        else:
+            places[doc_id] = place
+    return places
+
+
+def _place(values: Mapping[str, Any]) -> Place | str:
+    """Return the place in a row, or what is wrong with it."""
+    document = values.get("document")
+    start, end = (whole_number(values.get(key)) for key in ("start", "end"))
+    if not isinstance(document, str) or not document:
+        return f"document is {document!r}; allowed is the id of a document"
+    if start is None or end is None or not 0 <= start < end:
+        return (
+            f"start is {values.get('start')!r} and end is {values.get('end')!r}; allowed are characters of"
+            " the document with 0 ≤ start < end"
+        )
+    return Place(document, start, end)
