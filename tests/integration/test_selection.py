@@ -227,7 +227,8 @@ def test_one_index_per_gold_set_and_worker(project, workers):
         assert builds == ["serial store"]
         assert project.lines("modules") == ["serial 5"] * 2
     calls = project.lines("calls")
-    assert len(calls) == len(set(calls)) == 5
+    assert len(set(calls)) == 5
+    assert len(calls) == 2 * 5  # what is pinned is retrieved a second time
 
 
 @WORKERS
@@ -244,7 +245,8 @@ def test_two_gold_sets_are_built_once_each_per_worker(project, workers):
     if not workers:
         assert sorted(builds) == ["serial second", "serial store"]
     calls = project.lines("calls")
-    assert len(calls) == len(set(calls)) == 10
+    assert len(set(calls)) == 10
+    assert len(calls) == 2 * 10  # what is pinned is retrieved a second time
 
 
 def test_a_test_that_needs_no_run_builds_no_index(project):
