@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_retrieval import GoldSpan, InputError, Place, Qrels, Run, Spans, evaluate
+from pytest_retrieval.model import Reply
 from pytest_retrieval.spans import overlap
 
 CHUNKS = {"c1": ("guide", 0, 50), "c2": ("guide", 50, 100), "c3": ("guide", 100, 150), "n1": ("note", 0, 80)}
@@ -123,3 +124,10 @@ def test_a_ranking_that_knows_its_own_places_is_not_judged_by_todays():
 def test_span_recall_without_spans():
     with pytest.raises(InputError, match=r"needs gold spans: write spans\.jsonl"):
         evaluate(Qrels({"q": ["a"]}), Run({"q": ["a"]}), ["span_recall@1"])
+
+
+def test_several_replies_to_one_query_are_averaged():
+    qrels = Qrels.from_spans(Spans({"q": [("guide", 40, 60)]}, CHUNKS))
+    replies = [Reply(("c1", "c2"), ()), Reply(("c1",), ())]
+    run = Run({"q": ["c1", "c2"]}, replies={"q": replies})
+    assert evaluate(qrels, run, ["span_recall@2"]).mean()["span_recall@2"] == 0.75

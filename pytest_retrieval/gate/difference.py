@@ -192,16 +192,28 @@ def _moves(goldset: GoldSet, pinned: Evidence, run: Run, query_id: str, level: i
         Move(
             doc_id=doc_id,
             grade=grade,
-            before=pinned.rank_of(doc_id),
+            before=_pinned_rank(goldset, pinned, doc_id),
             after=ranks.get(doc_id),
             stages={stage: of_stage.get(doc_id) for stage, of_stage in stages.items()},
-            stages_before={stage: of_stage.get(doc_id) for stage, of_stage in pinned.stages.items()},
+            stages_before={
+                stage: of_stage.get(doc_id)
+                for stage, of_stage in pinned.stages.items()
+                if _pinned_rank(goldset, pinned, doc_id) == pinned.rank_of(doc_id)
+            },
         )
         for doc_id, grade in goldset.qrels[query_id].items()
         if grade >= level
     ]
     moved = [move for move in moves if move.before != move.after]
     return tuple(sorted(moved, key=_importance))
+
+
+def _pinned_rank(goldset: GoldSet, pinned: Evidence, doc_id: str) -> int | None:
+    """Return the pinned rank of a document; of a chunk, that of what stood at its place."""
+    spans = goldset.qrels.spans
+    if spans is None or not pinned.places:
+        return pinned.rank_of(doc_id)
+    return pinned.rank_at(spans.places[doc_id])
 
 
 def _importance(move: Move) -> tuple[float, float, str]:

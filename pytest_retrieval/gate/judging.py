@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -251,10 +251,28 @@ class _Sides:
             return replace(
                 today, status=ERROR, message=why, pinned=pin.value, notes=self.notes, is_new=is_new
             )
+        why = self._rechunked(measure, pairs)
+        if why:
+            notes = self.notes
+            return replace(today, status=ERROR, message=why, pinned=pin.value, notes=notes, is_rechunked=True)
         why = self._forged(measure, pin, pairs)
         if why:
             return replace(today, status=ERROR, message=why, pinned=pin.value, notes=self.notes)
         return self._compared(today, measure, pin, pairs, halves)
+
+    def _rechunked(self, measure: Measure, queries: Iterable[str]) -> str:
+        """Return why a measure that goes by the ids of chunks cannot be compared, or an empty string."""
+        if measure.kind.name in SPAN_KINDS:
+            return ""
+        moved = rechunked(self.goldset, {query_id: self.evidence[query_id] for query_id in queries})
+        if not moved:
+            return ""
+        return (
+            f"{counted(len(moved), 'chunk', 'chunks')} of the pinned rankings"
+            f" {'is' if len(moved) == 1 else 'are'} cut otherwise today, and {measure.name} goes by the"
+            f" ids of chunks: {listed(moved)}; measures of spans such as span_recall@{measure.k or 5} hold"
+            " across chunkings, this one has to be pinned anew"
+        )
 
     def _forged(self, measure: Measure, pin: Pin, pairs: Mapping[str, tuple[float, float]]) -> str:
         """Return why pinned scores do not follow from the pinned rankings, under the very same judgments."""
@@ -264,14 +282,6 @@ class _Sides:
             return (
                 f"pins and evidence disagree: {measure.name} is pinned, and the rankings of {listed(cut)} are"
                 f" not as long as it needs, or as `returned` says; {_TAKE_BACK}"
-            )
-        moved = rechunked(self.goldset, lines) if measure.kind.name not in SPAN_KINDS else ()
-        if moved:
-            return (
-                f"{counted(len(moved), 'chunk', 'chunks')} of the pinned rankings"
-                f" {'is' if len(moved) == 1 else 'are'} cut otherwise today, and {measure.name} goes by the"
-                f" ids of chunks: {listed(moved)}; measures of spans such as span_recall@{measure.k or 5}"
-                " hold across chunkings. Pin this cell anew"
             )
         if pin.judgments != short(self.goldset.digests.judgments):
             return ""

@@ -137,6 +137,10 @@ class Evidence:
             return self.ranks[doc_id]
         return self.ranking.index(doc_id) + 1 if doc_id in self.ranking else None
 
+    def rank_at(self, place: Place) -> int | None:
+        """Return the pinned rank of a chunk that stood at a place, whatever it was called."""
+        return self.places.index(place) + 1 if place in self.places else None
+
     def holds(self, k: int | None) -> bool:
         """Return whether the kept ranking is long enough for a measure cut at k."""
         kept = len(self.ranking)
@@ -272,8 +276,10 @@ def evidence_of(
 
 
 def _places(qrels: Qrels, ranking: Sequence[str]) -> tuple[Place, ...]:
-    """Return where the chunks of a ranking stand; nothing without gold spans."""
-    return () if qrels.spans is None else tuple(qrels.spans.places[doc_id] for doc_id in ranking)
+    """Return where the chunks of a ranking stand; nothing without gold spans, or where one is unknown."""
+    if qrels.spans is None or not all(doc_id in qrels.spans.places for doc_id in ranking):
+        return ()
+    return tuple(qrels.spans.places[doc_id] for doc_id in ranking)
 
 
 def stages_of(run: Run, query_id: str, documents: Iterable[str]) -> dict[str, dict[str, int]]:

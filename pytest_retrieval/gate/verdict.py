@@ -128,6 +128,9 @@ class Verdict:
         What else was different: catalog, queries on one side only.
     flip
         What it would take to undo a red, or to make one of a passing cell.
+    is_rechunked
+        Whether a pinned cell goes by the ids of chunks that are cut otherwise today, so that it can only be
+        pinned anew.
     band, retrievals
         The noise band of the pin and how many retrievals it was measured over, 0 and None unless measured; a
         drop within tolerance and band is held.
@@ -160,6 +163,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
     flip: Flip | None = None
     is_new: bool = False
+    is_rechunked: bool = False
     band: float = 0.0
     retrievals: int | None = None
     repeats: int = 1

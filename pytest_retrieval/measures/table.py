@@ -15,6 +15,7 @@ from pytest_retrieval.measures.rank import MeasureKind
 from pytest_retrieval.measures.ranking import Judged, join
 from pytest_retrieval.measures.strata import aligned, members
 from pytest_retrieval.model import Qrels, Run, selected
+from pytest_retrieval.spans import Spans
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -268,6 +269,7 @@ def _averaged(qrels: Qrels, run: Run, measures: Sequence[Measure]) -> FloatArray
         qrels.grades[rows],
         relevance_level=qrels.relevance_level,
         groups=None if qrels.groups is None else qrels.groups[rows],
+        spans=None if qrels.spans is None else _renamed(qrels, qrels.spans, names, owner),
     )
     one_by_one = [reply for of_query in replies for reply in (of_query or (None,))]
     given = {name: reply for name, reply in zip(names, one_by_one, strict=True) if reply is not None}
@@ -282,6 +284,13 @@ def _averaged(qrels: Qrels, run: Run, measures: Sequence[Measure]) -> FloatArray
         [mean_of(scores[of_query, column].tolist()) for column in range(len(measures))] for of_query in places
     ]
     return _columns(list(np.array(means, dtype=np.float64).reshape(len(replies), len(measures)).T))
+
+
+def _renamed(qrels: Qrels, spans: Spans, names: Sequence[str], owner: Sequence[int]) -> Spans:
+    """Return the gold spans of each reply's query, under the reply's name."""
+    of_reply = zip(names, owner, strict=True)
+    gold = {name: spans.gold.get(qrels.query_ids[number], ()) for name, number in of_reply}
+    return Spans(gold, spans.places)
 
 
 def _rows_of(owner: Sequence[int], count: int) -> list[list[int]]:

@@ -244,9 +244,10 @@ class Gate:
     def _pin(self, verdict: Verdict) -> bool:
         """Return whether this session pins the cell, so that its test passes."""
         mode = self._session.settings.pin
-        if not mode or verdict.status == STALE or (verdict.status == ERROR and not verdict.is_new):
+        broken = verdict.status == ERROR and not (verdict.is_new or verdict.is_rechunked)
+        if not mode or verdict.status == STALE or broken:
             return False
-        if verdict.status in (REGRESSED, UNDECIDED):
+        if verdict.status in (REGRESSED, UNDECIDED) or verdict.is_rechunked:
             return mode == PIN_ALL
         if verdict.status == UNPINNED:
             self._check_depth(verdict.cell)
@@ -282,7 +283,7 @@ class Gate:
         elif (
             self._session.settings.pin
             and verdict.status != STALE
-            and (verdict.status != ERROR or verdict.is_new)
+            and (verdict.status != ERROR or verdict.is_new or verdict.is_rechunked)
         ):
             payload |= self._evidence(verdict)
             if pinned and (verdict.status == UNPINNED or verdict.is_new or payload["accepted"]):

@@ -304,6 +304,8 @@ def _p(p: float) -> str:
 
 
 def _mend(verdict: Verdict, reproduce: str) -> list[str]:
+    if verdict.is_rechunked:
+        return [f'to pin it anew:  pytest {quoted(reproduce)} --retrieval-pin=all --retrieval-reason "why"']
     if verdict.status in (REGRESSED, UNDECIDED):
         also = ""
         if verdict.cell.stratum == ALL:

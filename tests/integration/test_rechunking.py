@@ -139,7 +139,24 @@ def test_measures_of_ids_say_that_they_cannot_be_held_across_chunkings(book):
     book.chunk([(0, o[2]), (o[2], o[4])], measures='"recall@1"')
     result = book.run()
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*cut otherwise today, and recall@1 goes by the ids of chunks*"])
+    result.stdout.fnmatch_lines(
+        ["*cut otherwise today, and recall@1 goes by the ids of chunks*", "to pin it anew:  pytest *=all *"]
+    )
+    book.pin().assert_outcomes(passed=1, failed=1)
+    book.pin("all", "--retrieval-reason", "chunked anew").assert_outcomes(passed=2)
+    book.run().assert_outcomes(passed=2)
+
+
+def test_ranks_are_those_of_places_not_of_names(book):
+    """Chunk c1 of today is another than the pinned c1, which stood at rank 1 for another question."""
+    o = book.offsets
+    book.chunk(list(pairwise(o)))
+    book.pin().assert_outcomes(passed=2)
+    cut = o[1] + 20
+    book.chunk([(0, o[1]), (o[1], cut), (cut, o[2]), (o[2], o[3]), (o[3], o[4])])
+    text = book.run().stdout.str()
+    assert "c1 (grade 1)  rank 1" not in text
+    assert "c2 (grade 1)  not among the " in text
 
 
 def test_a_changed_span_is_a_changed_judgment(book):
