@@ -65,11 +65,12 @@ def branch_changes(
         changes.append(BranchChange(f"{counted(len(added), 'query', 'queries')} added", False))
     both = sorted(before & after)
     known = [query_id for query_id in both if query_id in evidence]
+    run = _placed(run, now)
     old, new = _scores(then, evidence, run, known, measure), _scores(now, evidence, run, known, measure)
     for query_id in both:
         if text_digest(then.text_of(query_id)) != text_digest(now.text_of(query_id)):
             changes.append(BranchChange(f"query {query_id} reworded, so it is paired no longer", True))
-        flipped = _flipped(then.qrels[query_id], now.qrels[query_id])
+        flipped = _flipped(_gold(then, query_id), _gold(now, query_id))
         if flipped:
             helps = query_id in known and _helps(old[query_id], new[query_id], measure)
             changes.append(
@@ -114,6 +115,25 @@ def _tolerances(
             text = f"rule of {cell} {old.rule or 'any'} → {new.rule or 'any'}"
             changes.append(BranchChange(text, new.rule == ESTABLISHED))
     return changes
+
+
+def _gold(goldset: GoldSet, query_id: str) -> Mapping[str, int]:
+    """Return what is judged of a query: documents, or passages, which no new chunking changes."""
+    spans = goldset.qrels.spans
+    if spans is None:
+        return goldset.qrels[query_id]
+    return {f"{s.document} {s.start}–{s.end}": s.grade for s in spans.gold.get(query_id, ())}
+
+
+def _placed(run: Run, goldset: GoldSet) -> Run:
+    """Return a run that knows the places of its chunks, which the base may have cut otherwise."""
+    spans = goldset.qrels.spans
+    if spans is None:
+        return run
+    places = {q: [spans.places[doc] for doc in run[q] if doc in spans.places] for q in run}
+    return Run.from_columns(
+        run.query_ids, run.starts, run.doc_ids, run.scores, name=run.name, replies=run.replies, places=places
+    )
 
 
 def _stratum_means(then: GoldSet, evidence: Mapping[str, Evidence], measure: Measure) -> dict[str, float]:

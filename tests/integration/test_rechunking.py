@@ -11,6 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from pytest_retrieval import Run, load_goldset
+from pytest_retrieval.files.pins import load_pins
+from pytest_retrieval.gate.branch import branch_changes
+from pytest_retrieval.gate.cells import measures_of
+
 CONFTEST = """
 import pytest
 
@@ -157,6 +162,22 @@ def test_ranks_are_those_of_places_not_of_names(book):
     text = book.run().stdout.str()
     assert "c1 (grade 1)  rank 1" not in text
     assert "c2 (grade 1)  not among the " in text
+
+
+def test_a_branch_that_chunks_anew_changed_no_judgment(book):
+    o = book.offsets
+    book.chunk(list(pairwise(o)))
+    book.pin().assert_outcomes(passed=2)
+    pins, then = load_pins(book.goldset), load_goldset(book.goldset)
+    book.chunk([(0, o[2]), (o[2], o[4])], prefix="wide")
+    now = load_goldset(book.goldset)
+    run = Run({"q1": ["wide0"], "q2": ["wide0"], "q3": ["wide1"], "q4": ["wide1"]}, "bm25")
+    (measure,) = measures_of(now)["bm25"]
+    assert branch_changes(then, now, "bm25", measure, run, pins, pins) == []
+    spans = book.goldset / "spans.jsonl"
+    spans.write_text(spans.read_text().replace(f'"end": {o[1]}', f'"end": {o[1] + 200}', 1))
+    (change,) = branch_changes(then, load_goldset(book.goldset), "bm25", measure, run, pins, pins)
+    assert change.what == f"query q1: judgments of birds 0–{o[1] + 200}, birds 0–{o[1]} changed"
 
 
 def test_a_changed_span_is_a_changed_judgment(book):
