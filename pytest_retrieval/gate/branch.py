@@ -162,7 +162,7 @@ def _scores(
         return {}
     qrels = goldset.qrels.select(queries)
     lines = {query_id: evidence[query_id] for query_id in queries}
-    was = evaluate(qrels, pinned_run(lines), [measure]).values[:, 0].tolist()
+    was = evaluate(qrels, pinned_run(lines, [measure]), [measure]).values[:, 0].tolist()
     now = evaluate(qrels, run.select(queries), [measure]).values[:, 0].tolist()
     return dict(zip(queries, zip(was, now, strict=True), strict=True))
 

@@ -129,7 +129,7 @@ def judge(
     paired = {query_id: evidence[query_id] for query_id in meeting.paired}
     of_gated = goldset.qrels.select(gated)
     now = mean_table([evaluate(of_gated, one.select(gated), measures) for one in (run, *again)])
-    then = evaluate(goldset.qrels.select(paired), pinned_run(paired), measures)
+    then = evaluate(goldset.qrels.select(paired), pinned_run(paired, measures), measures)
     sides = _Sides(
         goldset=goldset,
         run=run,
@@ -186,7 +186,11 @@ def must_fallen(
         return ()
     qrels = goldset.qrels.select(paired)
     now = evaluate(qrels, run.select(paired), [measure]).values[:, 0].tolist()
-    then = evaluate(qrels, pinned_run({q: evidence[q] for q in paired}), [measure]).values[:, 0].tolist()
+    then = (
+        evaluate(qrels, pinned_run({q: evidence[q] for q in paired}, [measure]), [measure])
+        .values[:, 0]
+        .tolist()
+    )
     fallen = {
         query_id: (before, after)
         for query_id, before, after in zip(paired, then, now, strict=True)

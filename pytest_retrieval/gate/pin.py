@@ -298,7 +298,7 @@ def refreshed(
     if not evidence:
         return {}
     qrels = goldset.qrels.select(evidence)
-    table = evaluate(qrels, pinned_run(evidence), measures)
+    table = evaluate(qrels, pinned_run(evidence, measures), measures)
     strata, slices = qrels.strata or {}, qrels.slices or {}
     fresh = {}
     for row, (query_id, old) in enumerate(evidence.items()):
@@ -325,12 +325,21 @@ def grades_used(qrels: Qrels, evidence: Evidence) -> dict[str, int]:
     return {doc: grade for doc, grade in sorted(qrels[evidence.query_id].items()) if grade > 0 or doc in held}
 
 
-def pinned_run(evidence: Mapping[str, Evidence]) -> Run:
-    """Return the pinned rankings as a run."""
+def pinned_run(evidence: Mapping[str, Evidence], measures: Sequence[Measure] = ()) -> Run:
+    """Return the pinned rankings as a run.
+
+    Numbers that `measures` read and that the replies were pinned without, such as a label that people gave
+    later, are there as undefined.
+    """
+    lacking = {m.kind.name: float("nan") for m in measures if m.kind.reads == "numbers"}
     return Run(
         {query_id: line.ranking for query_id, line in evidence.items()},
         name="pinned",
-        replies={query_id: line.replies for query_id, line in evidence.items() if line.replies},
+        replies={
+            query_id: tuple(replace(reply, numbers={**lacking, **reply.numbers}) for reply in line.replies)
+            for query_id, line in evidence.items()
+            if line.replies
+        },
         places={query_id: line.places for query_id, line in evidence.items() if line.places},
     )
 

@@ -10,6 +10,7 @@ from typing import Any, final
 from pytest_retrieval.errors import InputError, counted, listed
 from pytest_retrieval.gate.cells import Cell, groups
 from pytest_retrieval.gate.pin import Evidence, Pin, Pins, document_ids, refreshed, short, text_digest
+from pytest_retrieval.measures.answer import LABEL
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.table import mean_of
 from pytest_retrieval.model import GoldSet
@@ -136,6 +137,14 @@ def _chosen(
 
 def depth_fault(measure: Measure, lines: Mapping[str, Evidence]) -> str:
     """Return why a measure cannot be scored from pinned rankings, or an empty string."""
+    name = measure.kind.name
+    if name.startswith(LABEL) and lines:
+        replies = [reply for line in lines.values() for reply in line.replies]
+        if not any(name in reply.numbers for reply in replies):
+            return (
+                f"{measure.name} was not there when the replies were pinned; to pin them anew: "
+                ' pytest --retrieval-pin=all --retrieval-reason "why"'
+            )
     cut = [query_id for query_id, line in lines.items() if not line.holds(measure.k)]
     if not cut:
         return ""

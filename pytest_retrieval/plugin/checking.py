@@ -423,6 +423,8 @@ class Gate:
 
     def _replies(self, goldset: GoldSet, subject: str) -> list[dict[str, Any]]:
         """Return what the summary describes of a recording's replies; nothing where the subject is a run."""
+        if not self._measures(subject):
+            return []  # pinned once and declared no more: its recording may be another one by now
         recorded = self._recorded(goldset, subject)
         if recorded is None:
             return []

@@ -409,3 +409,26 @@ def test_a_recording_for_another_gold_set_is_no_subject_of_this_one(recorded):
     result = recorded.project.run("-k", "rag and words and grounded")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*made for the gold set 'shop', and 'store' declares the subject rag.bm25*"])
+
+
+def test_a_label_that_people_gave_later_is_pinned_anew(pinned):
+    project = pinned.project
+    labels = [{"query_id": q, "context": "bm25", "label": "kind", "value": 1} for q in QUERIES]
+    project.write("recordings/rag/labels.jsonl", "".join(json.dumps(label) + "\n" for label in labels))
+    project.write_goldset(toml=TOML + SUBJECTS.replace('"grounded"', '"grounded", "label:kind"'))
+    project.run("-k", "rag").assert_outcomes(passed=12, failed=3)  # what was pinned is judged as before
+    result = project.pin()
+    result.stdout.fnmatch_lines(["*cannot be pinned: label:kind was not there when the replies were pinned*"])
+    project.pin("all", "--retrieval-reason", "labels came").assert_outcomes(passed=25)
+    project.run().assert_outcomes(passed=25)
+    labels[0]["value"] = 0
+    project.write("recordings/rag/labels.jsonl", "".join(json.dumps(label) + "\n" for label in labels))
+    project.run("-k", "label and all").stdout.fnmatch_lines(["*label:kind · all is regressed*"])
+
+
+def test_a_recording_that_lost_a_pinned_context_is_told_without_our_code(pinned):
+    pinned.answers = {key: line | {"context": "random"} for key, line in pinned.answers.items()}
+    pinned.write()
+    pinned.project.write_goldset(toml=TOML + SUBJECTS.replace("rag.bm25", "rag.random"))
+    result = pinned.project.run()
+    result.stdout.no_fnmatch_line("*subjects.py*")
