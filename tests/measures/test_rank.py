@@ -9,6 +9,10 @@ from pytest_retrieval.measures.rank import KINDS, MeasureKind
 from pytest_retrieval.measures.ranking import join
 from pytest_retrieval.measures.table import evaluate
 from pytest_retrieval.model import Qrels, Run
+from pytest_retrieval.spans import Spans
+
+NEEDY = ("group_recall", "span_recall")
+"""Measures that need more of the judgments than grades."""
 
 
 def score(measure, grades, ranking, level=1, **options):
@@ -329,7 +333,7 @@ class TestAttainable:
 
 class TestNoRelevantItem:
     @pytest.mark.parametrize("grades", [{}, {"b": 0}, {"b": -1}], ids=["no judgments", "grade 0", "negative"])
-    @pytest.mark.parametrize("kind", [name for name in KINDS if name not in ("judged", "group_recall")])
+    @pytest.mark.parametrize("kind", [name for name in KINDS if name not in ("judged", *NEEDY)])
     def test_undefined(self, kind, grades):
         assert math.isnan(score(f"{kind}@3", grades, ["b"]))
 
@@ -369,7 +373,9 @@ def test_measures_of_many_queries_do_not_mix():
 def test_scores_of_a_join_without_queries_are_empty():
     judged = join(Qrels({}), Run({}))
     for name, kind in KINDS.items():
-        if name != "group_recall":
+        if name not in NEEDY:
             assert kind.score(judged, 3).shape == (0,)
     grouped = join(Qrels({}, groups={}), Run({}))
     assert KINDS["group_recall"].score(grouped, 3).shape == (0,)
+    spanned = join(Qrels.from_spans(Spans({}, {})), Run({}))
+    assert KINDS["span_recall"].score(spanned, 3).shape == (0,)
