@@ -353,6 +353,8 @@ def test_verdicts():
 def test_every_page_is_in_the_map():
     pages = {path.name for path in DOCS.glob("*.md")} - {"index.md"}
     assert all(f"({name})" in page("index.md") for name in pages)
+    tree = page("index.md").partition("```{toctree}")[2]
+    assert {f"{name}.md" for name in re.findall(r"^\w+$", tree, re.M)} == pages
 
 
 def test_links_between_pages_lead_somewhere():
