@@ -15,11 +15,13 @@ from pytest_retrieval.gate.repin import repin
 from pytest_retrieval.gate.verdict import REGRESSED
 
 BUILDS = 20
+MEASURED = 2 * RETRIEVALS
+"""With ten a test of one cell would be red in 0.5 % of its runs, by chance alone; more are allowed."""
 
 
 @pytest.fixture(scope="module")
 def space():
-    """Documents and queries as unit vectors, two kinds of queries, and each query's ten nearest documents."""
+    """Documents and queries as unit vectors, and each query's ten nearest documents."""
     rng = np.random.default_rng(7)
     documents, queries = (rng.standard_normal((n, 24)).astype(np.float32) for n in (3000, 60))
     documents /= np.linalg.norm(documents, axis=1, keepdims=True)
@@ -30,7 +32,6 @@ def space():
             {
                 "query_id": [f"q{n:02}" for n in range(60)],
                 "query": [str(n) for n in range(60)],
-                "stratum": ["even" if n % 2 == 0 else "odd" for n in range(60)],
             }
         ),
         pd.DataFrame(
@@ -41,7 +42,6 @@ def space():
             ]
         ),
         subjects={"hnsw": {"measures": ["recall@10"]}},
-        gate_also=["all"],
     )
     return goldset, documents, queries
 
@@ -68,7 +68,7 @@ def test_no_false_red_in_twenty_builds_and_a_broken_setting_is_caught(space):
     cells = declared(goldset, measures)
     first, second = retrieved(space, 32), retrieved(space, 32)
     assert differing(first, second, goldset.gated_queries)
-    runs = [first, second, *(retrieved(space, 32) for _ in range(RETRIEVALS - 2))]
+    runs = [first, second, *(retrieved(space, 32) for _ in range(MEASURED - 2))]
     bands = noise_bands(goldset, measures["hnsw"], runs)
     pins, _ = repin(
         Pins(),
@@ -77,7 +77,7 @@ def test_no_false_red_in_twenty_builds_and_a_broken_setting_is_caught(space):
         today={"hnsw": evidence_of(goldset, first, measures["hnsw"], goldset.gated_queries)},
         accepted={},
         reported=dict.fromkeys(cells, "t.py::t"),
-        noise={cell: (bands[cell], RETRIEVALS) for cell in cells},
+        noise={cell: (bands[cell], MEASURED) for cell in cells},
     )
 
     def verdicts(run):
