@@ -288,8 +288,15 @@ class Recording:
         return f"<Recording {self.name!r}: {count} {what}, contexts {listed(self.contexts) or 'none'}>"
 
 
-def answers_from(value: object) -> tuple[Answer, ...]:
+def answers_from(value: object, *, cited: bool = True) -> tuple[Answer, ...]:
     """Return answers given as `Answer` values, as mappings, or as a DataFrame with columns of those names.
+
+    Parameters
+    ----------
+    value
+        The answers.
+    cited
+        Whether a mapping must say what it cites: without the field, a typing error would read as nothing.
 
     Raises
     ------
@@ -309,7 +316,7 @@ def answers_from(value: object) -> tuple[Answer, ...]:
         value = _records(value)
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InputError(f"answers are {value!r}; a list of Answer, of mappings, or a DataFrame is needed")
-    return tuple(answer if isinstance(answer, Answer) else _answer(answer) for answer in value)
+    return tuple(answer if isinstance(answer, Answer) else _answer(answer, cited) for answer in value)
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:
@@ -322,12 +329,12 @@ def _records(frame: Any) -> list[dict[str, Any]]:
 _FIELDS = ("query_id", "context", "context_ids", "cited_ids", "text", "error", "latency", "scores")
 
 
-def _answer(value: object) -> Answer:
+def _answer(value: object, cited: bool) -> Answer:
     if not isinstance(value, Mapping):
         raise InputError(f"an answer is {value!r}; an Answer or a mapping with {listed(_FIELDS)} is needed")
     if "query_id" not in value:
         raise InputError(f"an answer has no query_id; it has {listed(value) or 'nothing'}")
-    if "cited_ids" not in value:
+    if cited and "cited_ids" not in value:
         raise InputError(
             f"the answer to {value['query_id']!r} has no cited_ids; it has {listed(value)}: give an"
             " empty list where it cites nothing"

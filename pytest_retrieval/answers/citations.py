@@ -133,7 +133,7 @@ def check_citations(
     >>> check_citations(Answer("q1", context_ids=["a", "b"], text="So it is [1][4]."), positions=1).dangling
     ('[4]',)
     """
-    value = _one(answer)
+    value = _one(answer, cited=positions is None and pattern is None)
     if positions not in (None, 0, 1) or isinstance(positions, bool):
         raise InputError(f"positions is {positions!r}; allowed are 0 and 1, the number of the first document")
     if allowed is not None and (isinstance(allowed, bool) or not isinstance(allowed, int) or allowed < 0):
@@ -163,8 +163,8 @@ def check_citations(
     )
 
 
-def _one(answer: object) -> Answer:
-    values = answers_from(answer)
+def _one(answer: object, *, cited: bool) -> Answer:
+    values = answers_from(answer, cited=cited)
     if len(values) != 1:
         raise InputError(f"check_citations takes one answer, and was given {len(values)}; call it for each")
     return values[0]

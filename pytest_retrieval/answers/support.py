@@ -101,7 +101,7 @@ def judge_support(
     """
     found = []
     replies: Counter[tuple[str, str]] = Counter()
-    for answer in answers_from(answers):
+    for answer in answers_from(answers, cited=claims is None):
         reply = replies[answer.query_id, answer.context]
         replies[answer.query_id, answer.context] += 1
         pairs = (

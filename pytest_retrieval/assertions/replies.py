@@ -54,7 +54,7 @@ def assert_grounded(
       q1: cites b, which the context did not hold
     """
     __tracebackhide__ = True
-    values = _some(answers)
+    values = _some(answers, cited=positions is None and pattern is None)
     found = tuple(
         check_citations(answer, positions=positions, pattern=pattern, allowed=allowed, texts=texts)
         for answer in values
@@ -178,8 +178,8 @@ def assert_declines(
     return table
 
 
-def _some(answers: object) -> tuple[Answer, ...]:
-    values = answers_from(answers)
+def _some(answers: object, *, cited: bool = True) -> tuple[Answer, ...]:
+    values = answers_from(answers, cited=cited)
     if not values:
         raise InputError("there is no answer to check; a recording of traces has .traces, not answers")
     return values

@@ -123,6 +123,14 @@ def test_arguments_that_are_refused(options, message):
         check_citations(answer("a-1"), **options)
 
 
+def test_a_text_that_cites_by_position_needs_no_field():
+    answer = {"query_id": "q", "context_ids": ["a"], "text": "So [1]."}
+    assert check_citations(answer, positions=1).cited == ("a",)
+    assert check_citations(answer, pattern=r"a").cited == ()
+    with pytest.raises(InputError, match="has no cited_ids"):
+        check_citations(answer)
+
+
 @pytest.mark.parametrize(
     "value, message",
     [
