@@ -2,6 +2,8 @@
 
 This door is lazy (PEP 562): pytest opens it at every start, also where the plugin is not used, so a name
 is imported from its room only when somebody asks for it.
+
+PYTEST_DONT_REWRITE: pytest opens this at every start, and there is no assertion in it to explain.
 """
 
 from __future__ import annotations

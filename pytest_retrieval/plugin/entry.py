@@ -2,6 +2,8 @@
 
 pytest imports this module at every start, so it stays small and imports nothing heavy. Fixtures, the
 generate hook and the report are registered only where a gold set is found or asked for.
+
+PYTEST_DONT_REWRITE: pytest opens this at every start, and there is no assertion in it to explain.
 """
 
 from __future__ import annotations

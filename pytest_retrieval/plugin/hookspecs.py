@@ -2,6 +2,8 @@
 
 With ``-p no:retrieval`` pytest does not know these hooks and refuses an implementation of them. Write
 ``@pytest.hookimpl(optionalhook=True)`` above yours to have it ignored there.
+
+PYTEST_DONT_REWRITE: pytest opens this at every start, and there is no assertion in it to explain.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 
 import pytest
@@ -153,3 +154,10 @@ def test_gold_sets_that_no_test_uses_print_nothing(project):
     result.assert_outcomes(passed=1)
     assert "= retrieval =" not in result.stdout.str()
     assert not (project.goldset / "pins").exists()
+
+
+def test_nothing_on_the_way_in_is_rewritten():
+    """Without a cache of bytecode, as in many containers, rewriting would cost more than all the rest."""
+    for name in ("", ".plugin", ".plugin.entry", ".plugin.hookspecs"):
+        module = importlib.import_module(f"pytest_retrieval{name}")
+        assert "PYTEST_DONT_REWRITE" in module.__doc__
