@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import final
+from typing import TypeVar, final
 
 __all__ = [
     "DuplicateDocumentError",
@@ -47,7 +47,10 @@ __all__ = [
     "Unavailable",
     "counted",
     "listed",
+    "or_raise",
 ]
+
+_Value = TypeVar("_Value")
 
 MOST_PROBLEMS_SHOWN = 50
 
@@ -74,6 +77,17 @@ def counted(count: int, one: str, many: str) -> str:
 
 class RetrievalError(Exception):
     """Base of every error that this package raises on purpose."""
+
+
+def or_raise(outcome: _Value | RetrievalError) -> _Value:
+    """Return a value that was kept, or raise the error that was kept in its place.
+
+    >>> or_raise(7)
+    7
+    """
+    if isinstance(outcome, RetrievalError):
+        raise outcome
+    return outcome
 
 
 class RetrievalWarning(UserWarning):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, final
+from typing import TYPE_CHECKING, final
 
-from pytest_retrieval.errors import InputError, RetrievalError, SettingsError, listed
+from pytest_retrieval.errors import InputError, RetrievalError, SettingsError, listed, or_raise
 from pytest_retrieval.files.goldset import load_with_notes
 from pytest_retrieval.files.pins import load_pins, read_pins_toml
 from pytest_retrieval.files.settings import FILE_NAMING, read_settings
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pytest_retrieval.model import GoldSet
 
 __all__ = ["GoldSets"]
-
-_Value = TypeVar("_Value")
 
 
 @final
@@ -101,7 +99,7 @@ class GoldSets:
                 self._goldsets[name], self._notes[name] = load_with_notes(self.folders[name])
             except RetrievalError as error:
                 self._goldsets[name] = error
-        return _or_raise(self._goldsets[name])
+        return or_raise(self._goldsets[name])
 
     def notes(self, name: str) -> list[str]:
         """Return what loading a gold set warned of: said once in the summary, not once per process."""
@@ -120,7 +118,7 @@ class GoldSets:
                 self._pins[name] = load_pins(self.home(name))
             except RetrievalError as error:
                 self._pins[name] = error
-        return _or_raise(self._pins[name])
+        return or_raise(self._pins[name])
 
     def cells(
         self, name: str, kinds: Sequence[MeasureKind], subjects: Sequence[str] | None
@@ -149,9 +147,3 @@ class GoldSets:
     def measures(self, name: str, subject: str, kinds: Sequence[MeasureKind]) -> tuple[Measure, ...]:
         """Return the measures of a subject, primary first; none where it is not declared."""
         return measures_of(self.get(name), kinds).get(subject, ())
-
-
-def _or_raise(value: _Value | RetrievalError) -> _Value:
-    if isinstance(value, RetrievalError):
-        raise value
-    return value

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple, final
 
 from pytest_retrieval.answers.planted import planted_items
 from pytest_retrieval.answers.subjects import context_of, run_of, shown_then
-from pytest_retrieval.errors import InputError, RetrievalError, RetrieverError, Unavailable, listed
+from pytest_retrieval.errors import (
+    InputError,
+    RetrievalError,
+    RetrieverError,
+    Unavailable,
+    listed,
+    or_raise,
+)
+from pytest_retrieval.files.manifest import read_manifest
 from pytest_retrieval.files.recording import load_recording
 from pytest_retrieval.gate.staleness import Drift, drift_of
 from pytest_retrieval.measures.answer import LABEL
@@ -67,10 +75,7 @@ class Recordings(Mapping[str, Recording]):
     def __getitem__(self, name: str) -> Recording:
         if name not in self._read:
             self._read[name] = self._outcome(name)
-        outcome = self._read[name]
-        if isinstance(outcome, RetrievalError):
-            raise outcome
-        return outcome
+        return or_raise(self._read[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted({folder.name for folder in self._folders}))
@@ -142,7 +147,7 @@ class Recordings(Mapping[str, Recording]):
                 " rename one of the folders"
             )
         try:
-            made_for = load_recording(found[0]).goldset
+            made_for = read_manifest(found[0])["goldset"]
             known = made_for in self._goldsets.folders
             return load_recording(found[0], self._goldsets.get(made_for) if known else None)
         except RetrievalError as error:

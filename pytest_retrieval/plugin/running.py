@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import pytest
 
-from pytest_retrieval.errors import RetrieverError, Unavailable, listed
+from pytest_retrieval.errors import RetrieverError, Unavailable, listed, or_raise
 from pytest_retrieval.files.shared import shared_run
 from pytest_retrieval.model import GoldSet, Run
 from pytest_retrieval.plugin.progress import progress
@@ -59,7 +59,7 @@ class Retrievals:
         key = (goldset.name, subject, place, *([f"repeat {repeat}"] if repeat else []))
         if key not in self._done:
             self._done[key] = self._outcome(goldset, subject, retrievers, key)
-        return _or_raise(self._done[key])
+        return or_raise(self._done[key])
 
     def ask(
         self,
@@ -84,7 +84,7 @@ class Retrievals:
             self._done[key] = self._shared_outcome(
                 key, lambda: self._retrieved(goldset, subject, retrievers[subject], queries, k)
             )
-        return _or_raise(self._done[key])
+        return or_raise(self._done[key])
 
     def close(self) -> None:
         """End the event loop of async retrievers."""
@@ -133,12 +133,6 @@ class Retrievals:
                 raise Unavailable(str(skipped.msg)) from skipped
             except pytest.fail.Exception as failed:
                 raise RetrieverError(f"{subject} failed: {failed.msg}") from failed
-
-
-def _or_raise(outcome: Run | RetrieverError | Unavailable) -> Run:
-    if isinstance(outcome, Run):
-        return outcome
-    raise outcome
 
 
 def _depth(goldset: GoldSet, subject: str) -> int:
