@@ -127,8 +127,7 @@ def _assert_mean(
         raise InputError("the run comes first, its judgments second: (run, qrels, k=…, at_least=…)")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise InputError(f"k is {k!r}; allowed is a whole number of at least 1")
-    if isinstance(at_least, bool) or not isinstance(at_least, int | float) or not 0 <= at_least <= 1:
-        raise InputError(f"at_least is {at_least!r}; allowed is a number from 0 to 1")
+    check_share(at_least, "at_least")
     measure = parse(f"{kind}@{k}")
     for observer in observers[-1:]:
         observer(measure.name, qrels)
@@ -150,14 +149,44 @@ def _classes(
 ) -> dict[str, list[int]]:
     if by is None:
         return {"": list(range(len(query_ids)))}
+    return members(aligned(names_of(qrels, by), query_ids))
+
+
+def names_of(qrels: Qrels, by: str | Mapping[str, str], also: str = "") -> Mapping[str, str]:
+    """Return query_id → class: the one given, or the strata or splits that the qrels carry.
+
+    Parameters
+    ----------
+    qrels, by
+        As the helpers take them.
+    also
+        What a helper takes beside these, for the message.
+
+    Raises
+    ------
+    InputError
+        The qrels carry no such classes.
+    """
     known = {"stratum": qrels.strata, "split": qrels.splits}
     names = known.get(by) if isinstance(by, str) else by
     if names is None:
         raise InputError(
-            f"by is {by!r}, and these qrels carry no such classes; pass a mapping query_id → name, or qrels"
-            " with strata or splits"
+            f"by is {by!r}, and these qrels carry no such classes; pass {also}a mapping query_id → name, or"
+            " qrels with strata or splits"
         )
-    return members(aligned(names, query_ids))
+    return names
+
+
+def check_share(value: object, name: str) -> None:
+    """Refuse what is no share.
+
+    Raises
+    ------
+    InputError
+        It is no number from 0 to 1.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError(f"{name} is {value!r}; allowed is a number from 0 to 1")
 
 
 def _shortfall(measure: str, name: str, mean: float, at_least: float, scores: Mapping[str, float]) -> str:

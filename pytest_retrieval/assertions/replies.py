@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from pytest_retrieval.answers.citations import Citations, check_citations
-from pytest_retrieval.assertions.means import QUERIES, WORST, apart, observers
+from pytest_retrieval.assertions.means import QUERIES, WORST, apart, check_share, names_of, observers
 from pytest_retrieval.errors import InputError, counted, listed
 from pytest_retrieval.measures.answer_table import AnswerRow, AnswerTable, score_answers
 from pytest_retrieval.measures.table import mean_of
@@ -116,7 +116,7 @@ def assert_exact_share(
     """
     __tracebackhide__ = True
     table = _table(answers, qrels, "exact_share")
-    _check_least(at_least)
+    check_share(at_least, "at_least")
     _assert_means(table.rows, qrels, by, "exact share", lambda row: row.exact_share, at_least)
     return table
 
@@ -160,11 +160,11 @@ def assert_declines(
     """
     __tracebackhide__ = True
     table = _table(answers, qrels, "declined")
-    _check_least(at_least)
+    check_share(at_least, "at_least")
     unanswerable = [row for row in table.rows if not row.answerable]
     _assert_means(unanswerable, qrels, by, "declined", lambda row: float(row.recommends_nothing), at_least)
     if wrongly_at_most is not None:
-        _check_least(wrongly_at_most, "wrongly_at_most")
+        check_share(wrongly_at_most, "wrongly_at_most")
         rest = [row for row in table.rows if row.answerable]
         _assert_means(
             rest,
@@ -196,24 +196,12 @@ def _place(answer: Answer) -> str:
     return f"{answer.query_id} ({answer.context})" if answer.context else answer.query_id
 
 
-def _check_least(value: object, name: str = "at_least") -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(f"{name} is {value!r}; allowed is a number from 0 to 1")
-
-
 def _class_of(qrels: Qrels, by: str | Mapping[str, str] | None) -> Callable[[AnswerRow], str]:
     if by is None:
         return lambda row: ""
     if by == "context":
         return lambda row: row.context
-    known = {"stratum": qrels.strata, "split": qrels.splits}
-    names = known.get(by) if isinstance(by, str) else by
-    if names is None:
-        raise InputError(
-            f"by is {by!r}, and these qrels carry no such classes; pass 'context', a mapping query_id → name,"
-            " or qrels with strata or splits"
-        )
-    classes: Mapping[str, str] = names
+    classes = names_of(qrels, by, also="'context', ")
     return lambda row: classes.get(row.query_id, "(none)")
 
 

@@ -169,6 +169,13 @@ class Verdict:
     repeats: int = 1
 
     @property
+    def can_be_pinned(self) -> bool:
+        """Whether there is anything that pinning could accept: a cell judged, new, or only cut otherwise."""
+        if self.status == ERROR:
+            return self.is_new or self.is_rechunked
+        return self.status != STALE
+
+    @property
     def within_noise(self) -> bool:
         """Whether the cell fell by more than the tolerance and is held for its noise band alone."""
         worse = worse_by(self.before, self.after, self.higher_is_better)

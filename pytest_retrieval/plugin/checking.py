@@ -244,8 +244,7 @@ class Gate:
     def _pin(self, verdict: Verdict) -> bool:
         """Return whether this session pins the cell, so that its test passes."""
         mode = self._session.settings.pin
-        broken = verdict.status == ERROR and not (verdict.is_new or verdict.is_rechunked)
-        if not mode or verdict.status == STALE or broken:
+        if not mode or not verdict.can_be_pinned:
             return False
         if verdict.status in (REGRESSED, UNDECIDED) or verdict.is_rechunked:
             return mode == PIN_ALL
@@ -280,11 +279,7 @@ class Gate:
         }
         if verdict.status == VANISHED:
             payload["gone"] = [list(cell)] if pinned else []
-        elif (
-            self._session.settings.pin
-            and verdict.status != STALE
-            and (verdict.status != ERROR or verdict.is_new or verdict.is_rechunked)
-        ):
+        elif self._session.settings.pin and verdict.can_be_pinned:
             payload |= self._evidence(verdict)
             if pinned and (verdict.status == UNPINNED or verdict.is_new or payload["accepted"]):
                 payload |= self._measured(cell)
