@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_retrieval import InputError
@@ -79,10 +79,13 @@ def test_a_pattern_that_is_none():
 IDS = st.text("abF-.1", min_size=1, max_size=4)
 
 
+@example(known={"F"}, words=["1..F"])
 @given(st.sets(IDS, min_size=1, max_size=5), st.lists(IDS, max_size=6))
 def test_words_that_are_ids_are_found_and_no_other(known, words):
-    """Against splitting at white space, for ids that begin and end with a letter or digit."""
-    telling = {one for one in known if re.fullmatch(r"\w|\w.*\w", one) and not re.fullmatch(r"[\d.,]+", one)}
+    """Against splitting at white space and at two signs in a row, such as an ellipsis."""
+    whole = r"\w+([-.]\w+)*"
+    telling = {one for one in known if re.fullmatch(whole, one) and not re.fullmatch(r"[\d.,]+", one)}
     plain = [word for word in words if re.fullmatch(r"\w|\w.*\w", word)]
-    expected = tuple(dict.fromkeys(word for word in plain if word in telling))
+    tokens = [token for word in plain for token in re.split(r"[-.]{2,}", word)]
+    expected = tuple(dict.fromkeys(token for token in tokens if token in telling))
     assert ids_in_text("  ".join(plain), telling) == expected
