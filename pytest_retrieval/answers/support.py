@@ -14,8 +14,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol, final
 
 from pytest_retrieval.errors import InputError, MissingExtraError, QueryMismatchError, listed
+from pytest_retrieval.measures.table import mean_of
 from pytest_retrieval.model import Qrels
-from pytest_retrieval.records import Answer, answers_from
+from pytest_retrieval.records import Answer, Recording, answers_from
 
 __all__ = [
     "Calibration",
@@ -26,6 +27,7 @@ __all__ = [
     "judge_digest",
     "judge_support",
     "support_by_grade",
+    "told_uncalibrated",
 ]
 
 
@@ -298,6 +300,15 @@ def is_calibrated(judge: Mapping[str, Any]) -> bool:
     if not isinstance(calibration, Mapping):
         return False
     return calibration.get("judge") == judge_digest(str(judge.get("model", "")), str(judge.get("prompt", "")))
+
+
+def told_uncalibrated(recording: Recording, label: str) -> str:
+    """Return what is to be said of a label whose judge nobody calibrated: its mean, and why none gates."""
+    values = recording.labels[label].values()
+    return (
+        f"recording {recording.name}: label {label} is uncalibrated: mean {mean_of(values):.3f} over"
+        f" {len(values)} labels; calibrate its judge (model and prompt as they are) to gate it"
+    )
 
 
 _NAN = float("nan")

@@ -9,6 +9,7 @@ from pytest_retrieval.files.catalog import Catalog
 from pytest_retrieval.files.judgments import Judgment
 from pytest_retrieval.files.queries import Queries
 from pytest_retrieval.files.settings import Settings, line_of_key
+from pytest_retrieval.spans import Spans
 
 __all__ = ["relevance_problems", "stated_level", "undeclared_grades", "unknown_ids", "unnamed_groups"]
 
@@ -87,24 +88,40 @@ def stated_level(
 
 
 def relevance_problems(
-    kept: Mapping[tuple[str, str], Judgment], settings: Settings, queries: Queries, level: int
+    kept: Mapping[tuple[str, str], Judgment],
+    settings: Settings,
+    queries: Queries,
+    level: int,
+    spans: Spans | None = None,
 ) -> list[Problem]:
-    """Return a problem for each query that should have a relevant document and has none, or vice versa."""
-    relevant: dict[str, list[str]] = {query_id: [] for query_id in queries.lines}
-    for judgment in kept.values():
-        if judgment.grade >= level and judgment.query_id in relevant:
-            relevant[judgment.query_id].append(judgment.doc_id)
+    """Return a problem for each query that should have something relevant and has none, or vice versa.
+
+    Of a gold set of spans, a query has to have a span: its chunks may all have gone.
+    """
+    if spans is None:
+        relevant: dict[str, list[str]] = {}
+        for judgment in kept.values():
+            if judgment.grade >= level:
+                relevant.setdefault(judgment.query_id, []).append(judgment.doc_id)
+        held = {query_id: f"relevant documents: {listed(found)}" for query_id, found in relevant.items()}
+        lacking = f"has no document of grade {level} or above; judge one"
+    else:
+        counts = {
+            query_id: sum(span.grade >= level for span in of_query)
+            for query_id, of_query in spans.gold.items()
+        }
+        held = {query_id: f"{count} relevant gold spans" for query_id, count in counts.items() if count}
+        lacking = f"has no gold span of grade {level} or above; add one"
     problems = []
     for query_id, line in queries.lines.items():
-        documents = relevant[query_id]
-        if query_id in queries.unanswerable and documents:
-            message = f"query {query_id!r} is not answerable but has relevant documents: {listed(documents)}"
-        elif documents or query_id in queries.unanswerable or settings.no_relevant == "undefined":
+        if query_id in queries.unanswerable and query_id in held:
+            message = f"query {query_id!r} is not answerable but has {held[query_id]}"
+        elif query_id in held or query_id in queries.unanswerable or settings.no_relevant == "undefined":
             continue
         else:
             message = (
-                f"query {query_id!r} has no document of grade {level} or above; judge one, set its answerable"
-                ' to false, or allow it with no_relevant = "undefined"'
+                f"query {query_id!r} {lacking}, set its answerable to false, or allow it with no_relevant ="
+                ' "undefined"'
             )
         problems.append(Problem(message, queries.file, line))
     return problems

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pytest_retrieval.errors import Problem, listed
 from pytest_retrieval.files.content import label_of
+from pytest_retrieval.files.json_lines import NoJson, value_of
 from pytest_retrieval.gate.pin import Evidence
 
 __all__ = ["is_conflict", "is_number", "is_whole", "read_evidence", "text_of_evidence"]
@@ -85,10 +86,9 @@ def _plain(text: str) -> object:
     if is_conflict(text):
         raise ValueError("a mark of a merge conflict; take the line from one side and pin the stratum again")
     try:
-        found: object = json.loads(text)
-    except ValueError as error:
-        why = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
-        raise ValueError(f"no line of evidence: no JSON ({why}); {_MEND}") from None
+        found: object = value_of(text)
+    except NoJson as error:
+        raise ValueError(f"no line of evidence: it {error}; {_MEND}") from None
     return found
 
 

@@ -33,7 +33,7 @@ from pytest_retrieval.files.judgments import (
 from pytest_retrieval.files.layout import Layout, layout_of
 from pytest_retrieval.files.queries import Queries, queries_of
 from pytest_retrieval.files.settings import Settings, read_settings, settings_from
-from pytest_retrieval.files.spans import spans_of, unspanned
+from pytest_retrieval.files.spans import spans_of
 from pytest_retrieval.files.tables import read_table, table_of_frame
 from pytest_retrieval.model import GoldSet, Qrels, Subject
 from pytest_retrieval.spans import Spans
@@ -267,10 +267,8 @@ def _checked(
     of_qrels += undeclared_grades(kept, settings)
     of_qrels += unnamed_groups(kept, settings)
     level = stated_level(kept, settings, problems)
-    if spans is not None and not of_qrels and queries.complete and level is not None:
-        problems += unspanned(spans, queries, level, settings.no_relevant == "undefined")
-    elif whole and queries.complete and level is not None:
-        problems += relevance_problems(kept, settings, queries, level)
+    if (whole if spans is None else not of_qrels) and queries.complete and level is not None:
+        problems += relevance_problems(kept, settings, queries, level, spans)
     if problems or of_qrels:
         raise _error(settings, problems + of_qrels)
     assert level is not None, "a missing level is a problem"

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_retrieval.errors import FileError, Problem, listed
 from pytest_retrieval.files.content import label_of
+from pytest_retrieval.files.toml_lines import line_in
 from pytest_retrieval.records import KINDS, Context
 
 __all__ = ["MANIFEST", "contexts_of", "read_manifest"]
@@ -28,7 +29,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     label = label_of(path)
     try:
-        manifest = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        text = path.read_bytes().decode("utf-8-sig")
+        manifest = tomllib.loads(text)
     except FileNotFoundError:
         hint = f"a recording is a folder with a {MANIFEST} that names at least its kind and its gold set"
         raise FileError(f"recording {label_of(folder)}", [Problem(f"no such file; {hint}", label)]) from None
@@ -40,17 +42,17 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     for key, value in manifest.items():
         if key not in _ALLOWED:
             hint = f"allowed are {', '.join(_ALLOWED)}; put what is your own into [extra]"
-            problems.append(Problem(f"unknown key {key!r}; {hint}", label, line_of(path, key)))
+            problems.append(Problem(f"unknown key {key!r}; {hint}", label, line_in(text, key)))
         elif not _ALLOWED[key][0](value):
             needed = _ALLOWED[key][1]
-            problems.append(Problem(f"{key} is {value!r}; {needed} is needed", label, line_of(path, key)))
+            problems.append(Problem(f"{key} is {value!r}; {needed} is needed", label, line_in(text, key)))
     problems += [
         Problem(f"the key {key!r} is missing; {_ALLOWED[key][1]} is needed", label)
         for key in ("kind", "goldset")
         if key not in manifest
     ]
     if not problems:
-        problems += _context_problems(manifest, label, path)
+        problems += _context_problems(manifest, label)
         problems += _digest_problems(manifest, label)
     if problems:
         raise _error(folder, problems)
@@ -65,20 +67,11 @@ def contexts_of(manifest: Mapping[str, Any]) -> dict[str, Context]:
     }
 
 
-def line_of(path: Path, key: str) -> int | None:
-    """Return the line that sets a key or opens a table of that name, for messages."""
-    for number, line in enumerate(path.read_text("utf-8-sig").splitlines(), start=1):
-        name = line.partition("=")[0].strip()
-        if key in (name, name.strip("[]").partition(".")[0]):
-            return number
-    return None
-
-
 def _error(folder: Path, problems: list[Problem]) -> FileError:
     return FileError(f"recording {label_of(folder)}", problems)
 
 
-def _context_problems(manifest: Mapping[str, Any], label: str, path: Path) -> list[Problem]:
+def _context_problems(manifest: Mapping[str, Any], label: str) -> list[Problem]:
     problems = []
     for name, table in manifest.get("contexts", {}).items():
         place = f"[contexts.{name}]"

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_retrieval.answers.support import is_calibrated
+from pytest_retrieval.answers.support import is_calibrated, told_uncalibrated
 from pytest_retrieval.errors import FileError, InputError, Problem, listed
 from pytest_retrieval.files.content import Unreadable, label_of, lines_of, read_bytes
+from pytest_retrieval.files.json_lines import NoJson, value_of
 from pytest_retrieval.files.manifest import MANIFEST, contexts_of, read_manifest
 from pytest_retrieval.files.trec import load_run
-from pytest_retrieval.measures.table import mean_of
 from pytest_retrieval.model import GoldSet
 from pytest_retrieval.records import AGENT, ANSWERS, RUN, Answer, Call, Context, Recording, Trace
 
@@ -87,7 +87,7 @@ def load_recording(path: str | os.PathLike[str], goldset: GoldSet | None = None)
     labels = _labels(folder / LABELS, records, manifest, problems, uncalibrated)
     if problems:
         raise FileError(f"recording {label_of(folder)}", problems)
-    return Recording(
+    recording = Recording(
         name=folder.resolve().name,
         kind=kind,
         goldset=manifest["goldset"],
@@ -98,9 +98,11 @@ def load_recording(path: str | os.PathLike[str], goldset: GoldSet | None = None)
         run=run,
         labels=labels,
         uncalibrated=frozenset(uncalibrated),
-        notes=(*notes, *_uncalibrated(folder.name, labels, uncalibrated)),
+        notes=notes,
         folder=label_of(folder),
     )
+    told = tuple(told_uncalibrated(recording, label) for label in sorted(uncalibrated))
+    return replace(recording, notes=(*notes, *told))
 
 
 def line_of_answer(answer: Answer, reply: object = None) -> dict[str, Any]:
@@ -238,10 +240,9 @@ def _lines(path: Path, problems: list[Problem]) -> Iterable[tuple[int, Any]]:
     problems += faults
     for number, text in lines:
         try:
-            yield number, json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
-            why = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
-            problems.append(Problem(f"is no JSON: {why}", label, number))
+            yield number, value_of(text)
+        except NoJson as error:
+            problems.append(Problem(str(error), label, number))
 
 
 def _records(
@@ -385,14 +386,3 @@ def _label_fault(
     if judge is not None and judge not in judges:
         return f"judge {judge!r} is not declared in {MANIFEST}; it declares {listed(judges) or 'none'}"
     return ""
-
-
-def _uncalibrated(
-    name: str, labels: Mapping[str, Mapping[tuple[str, str, int], float]], uncalibrated: Iterable[str]
-) -> tuple[str, ...]:
-    """Return what is to be said of labels whose judge nobody calibrated."""
-    return tuple(
-        f"recording {name}: label {label} is uncalibrated: mean {mean_of(labels[label].values()):.3f} over"
-        f" {len(labels[label])} labels; calibrate its judge (model and prompt as they are) to gate it"
-        for label in sorted(uncalibrated)
-    )

@@ -16,6 +16,7 @@ from typing import Any, final
 
 from pytest_retrieval.errors import Problem, SettingsError
 from pytest_retrieval.files.content import label_of
+from pytest_retrieval.files.toml_lines import line_in
 
 __all__ = [
     "FILE_NAMING",
@@ -172,13 +173,13 @@ def settings_from(
     for key, value in keys.items():
         if key not in _CHECKS:
             fault = f"unknown key {key!r}{_meant(key)}; allowed are {', '.join(_CHECKS)}"
-            faults.append(Problem(fault, label, _line(text, key)))
+            faults.append(Problem(fault, label, line_in(text, key)))
             continue
         try:
             values[key] = _CHECKS[key](value)
         except _Bad as error:
             fault = f"{error}" if error.subject is not None else f"{key} is {value!r}; allowed is {error}"
-            faults.append(Problem(fault, label, _line(text, key, error.subject)))
+            faults.append(Problem(fault, label, line_in(text, key, error.subject)))
     if "name" not in keys:
         faults.append(Problem("the key 'name' is missing; a gold set is identified by its name", label))
     if len(faults) == 1:
@@ -201,21 +202,7 @@ def line_of_key(settings: Settings, key: str) -> int | None:
     """Return the line of goldset.toml that sets a top-level key, for messages."""
     if settings.folder is None or settings.as_is:
         return None
-    return _line((settings.folder / FILE_NAME).read_text("utf-8-sig"), key)
-
-
-def _line(text: str, key: str, subject: str | None = None) -> int | None:
-    """Return the line of a text that sets a key or opens its table, or that names a subject."""
-    wanted = [rf"\s*{re.escape(key)}\s*=", rf"\s*\[\s*{re.escape(key)}\s*[].]"]
-    if subject is not None:
-        spelled = rf"(?:{re.escape(subject)}|\"{re.escape(subject)}\"|'{re.escape(subject)}')"
-        wanted = [rf"\s*\[\s*{re.escape(key)}\s*\.\s*{spelled}\s*\]", *wanted]
-    lines = text.splitlines()
-    for pattern in wanted:
-        for number, line in enumerate(lines, start=1):
-            if re.match(pattern, line):
-                return number
-    return None
+    return line_in((settings.folder / FILE_NAME).read_text("utf-8-sig"), key)
 
 
 def _beir(folder: Path) -> Settings:

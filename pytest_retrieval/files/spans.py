@@ -9,11 +9,10 @@ from pytest_retrieval.errors import Problem
 from pytest_retrieval.files.catalog import Catalog
 from pytest_retrieval.files.columns import ids_of, missing_columns, near_misses
 from pytest_retrieval.files.judgments import Judgment, whole_number
-from pytest_retrieval.files.queries import Queries
 from pytest_retrieval.files.tables import Table
 from pytest_retrieval.spans import GoldSpan, Place, Spans
 
-__all__ = ["spans_of", "unspanned"]
+__all__ = ["spans_of"]
 
 _PLACE = ("document", "start", "end")
 _COLUMNS = ("query_id", *_PLACE)
@@ -48,24 +47,6 @@ def spans_of(
         for doc_id, _ in spans.chunks_of(span)
     ]
     return spans, judgments
-
-
-def unspanned(spans: Spans, queries: Queries, level: int, allowed: bool) -> list[Problem]:
-    """Return a problem for each query that should have a gold span and has none, or vice versa."""
-    problems = []
-    for query_id, line in queries.lines.items():
-        relevant = [span for span in spans.gold.get(query_id, ()) if span.grade >= level]
-        if query_id in queries.unanswerable and relevant:
-            message = f"query {query_id!r} is not answerable but has {len(relevant)} relevant gold spans"
-        elif relevant or query_id in queries.unanswerable or allowed:
-            continue
-        else:
-            message = (
-                f"query {query_id!r} has no gold span of grade {level} or above; add one, set its answerable"
-                ' to false, or allow it with no_relevant = "undefined"'
-            )
-        problems.append(Problem(message, queries.file, line))
-    return problems
 
 
 def _places(catalog: Catalog | None, file: str, problems: list[Problem]) -> dict[str, Place]:

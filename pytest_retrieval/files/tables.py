@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from pytest_retrieval.errors import FileError, MissingExtraError, Problem, listed
 from pytest_retrieval.files.content import Line, Unreadable, label_of, lines_of, read_bytes
+from pytest_retrieval.files.json_lines import NoJson, value_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,17 +159,13 @@ def _parquet(path: Path, label: str) -> Table:
     return Table(label, tuple(read.column_names), rows, True)
 
 
-class _NotOneObject(ValueError):
-    """What a line of JSON is instead of one clean object."""
-
-
 def _json_lines(lines: list[Line], label: str, problems: list[Problem]) -> Table:
     columns: dict[str, None] = {}
     rows: list[Row] = []
     for number, text in lines:
         try:
             values = _json_object(text)
-        except _NotOneObject as error:
+        except NoJson as error:
             problems.append(Problem(str(error), label, number))
             continue
         columns.update(dict.fromkeys(values))
@@ -178,33 +175,15 @@ def _json_lines(lines: list[Line], label: str, problems: list[Problem]) -> Table
 
 
 def _json_object(text: str) -> dict[str, Any]:
-    try:
-        values = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refused)
-    except json.JSONDecodeError as error:
-        raise _NotOneObject(f"is no JSON: {error.msg} at column {error.colno}") from None
-    except RecursionError:
-        raise _NotOneObject("is JSON nested too deeply") from None
+    values = value_of(text)
     if not isinstance(values, dict):
-        raise _NotOneObject(f'is a JSON {_kind(values)}; each line is one object such as {{"query_id": …}}')
+        raise NoJson(f'is a JSON {_kind(values)}; each line is one object such as {{"query_id": …}}')
     if "\\u" in text:
         try:
             json.dumps(values, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise _NotOneObject("holds half of a surrogate pair, which is no text") from None
+            raise NoJson("holds half of a surrogate pair, which is no text") from None
     return values
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise _NotOneObject(f"names a key twice: {listed(map(repr, twice))}")
-    return values
-
-
-def _refused(constant: str) -> Any:
-    raise _NotOneObject(f"holds {constant}, which is no JSON; write null")
 
 
 def _kind(value: object) -> str:

@@ -291,16 +291,15 @@ def spearman_with_share(answers: object, qrels: Qrels, measure: str = "context_p
     """
     import numpy as np
 
-    from pytest_retrieval.measures.table import evaluate
+    from pytest_retrieval.measures.table import evaluate, repeated
     from pytest_retrieval.model import Run
 
     values = answers_from(answers)
     shares = [row.exact_share for row in score_answers(values, qrels).rows]
-    scores = []
-    for answer in values:
-        context = list(dict.fromkeys(answer.context_ids))
-        of_answer = evaluate(qrels.select([answer.query_id]), Run({answer.query_id: context}), [measure])
-        scores.append(float(of_answer.values[0, 0]))
+    judgments = repeated(qrels, [answer.query_id for answer in values])
+    contexts = [list(dict.fromkeys(answer.context_ids)) for answer in values]
+    run = Run(dict(zip(judgments.query_ids, contexts, strict=True)))
+    scores = evaluate(judgments, run, [measure]).values[:, 0].tolist()
     both = [(a, b) for a, b in zip(scores, shares, strict=True) if a == a and b == b]
     columns = np.array(both, dtype=np.float64).reshape(-1, 2).T
     if len(both) < 2 or (columns.min(axis=1) == columns.max(axis=1)).any():

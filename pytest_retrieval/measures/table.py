@@ -256,23 +256,43 @@ def evaluate(
     )
 
 
-def _averaged(qrels: Qrels, run: Run, measures: Sequence[Measure]) -> FloatArray:
-    """Return scores averaged over the replies to each query, shape (Q, M); undefined ones stay out."""
-    replies = [run.replies.get(query_id, ()) for query_id in qrels.query_ids]
-    owner = [number for number, of_query in enumerate(replies) for _ in of_query or (None,)]
-    names = [str(number) for number in range(len(owner))]
-    starts, rows = selected(owner, qrels.starts)
-    judgments = Qrels.from_columns(
+def repeated(qrels: Qrels, query_ids: Sequence[str]) -> Qrels:
+    """Return the judgments of queries that may be named more than once, under the names 0, 1, 2, ….
+
+    So several rankings for one query are scored in one join.
+
+    Examples
+    --------
+    >>> twice = repeated(Qrels({"q1": {"a": 1}, "q2": {"b": 1}}), ["q2", "q1", "q2"])
+    >>> dict(twice)
+    {'0': {'b': 1}, '1': {'a': 1}, '2': {'b': 1}}
+    """
+    place = {query_id: number for number, query_id in enumerate(qrels.query_ids)}
+    names = [str(number) for number in range(len(query_ids))]
+    starts, rows = selected([place[query_id] for query_id in query_ids], qrels.starts)
+    spans = qrels.spans
+    if spans is not None:
+        gold = {name: spans.gold.get(of, ()) for name, of in zip(names, query_ids, strict=True)}
+        spans = Spans(gold, spans.places)
+    return Qrels.from_columns(
         names,
         starts,
         qrels.doc_ids[rows],
         qrels.grades[rows],
         relevance_level=qrels.relevance_level,
         groups=None if qrels.groups is None else qrels.groups[rows],
-        spans=None if qrels.spans is None else _renamed(qrels, qrels.spans, names, owner),
+        spans=spans,
     )
+
+
+def _averaged(qrels: Qrels, run: Run, measures: Sequence[Measure]) -> FloatArray:
+    """Return scores averaged over the replies to each query, shape (Q, M); undefined ones stay out."""
+    replies = [run.replies.get(query_id, ()) for query_id in qrels.query_ids]
+    owner = [number for number, of_query in enumerate(replies) for _ in of_query or (None,)]
+    judgments = repeated(qrels, [qrels.query_ids[number] for number in owner])
     one_by_one = [reply for of_query in replies for reply in (of_query or (None,))]
-    given = {name: reply for name, reply in zip(names, one_by_one, strict=True) if reply is not None}
+    named = zip(judgments.query_ids, one_by_one, strict=True)
+    given = {name: reply for name, reply in named if reply is not None}
     each = Run(
         {name: reply.ranking for name, reply in given.items()},
         replies={name: (reply,) for name, reply in given.items()},
@@ -284,13 +304,6 @@ def _averaged(qrels: Qrels, run: Run, measures: Sequence[Measure]) -> FloatArray
         [mean_of(scores[of_query, column].tolist()) for column in range(len(measures))] for of_query in places
     ]
     return _columns(list(np.array(means, dtype=np.float64).reshape(len(replies), len(measures)).T))
-
-
-def _renamed(qrels: Qrels, spans: Spans, names: Sequence[str], owner: Sequence[int]) -> Spans:
-    """Return the gold spans of each reply's query, under the reply's name."""
-    of_reply = zip(names, owner, strict=True)
-    gold = {name: spans.gold.get(qrels.query_ids[number], ()) for name, number in of_reply}
-    return Spans(gold, spans.places)
 
 
 def _rows_of(owner: Sequence[int], count: int) -> list[list[int]]:

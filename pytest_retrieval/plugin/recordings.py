@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 
 from pytest_retrieval.answers.planted import planted_items
 from pytest_retrieval.answers.subjects import context_of, run_of, shown_then
+from pytest_retrieval.answers.support import told_uncalibrated
 from pytest_retrieval.errors import (
     InputError,
     RetrievalError,
@@ -54,8 +55,7 @@ class Recorded(NamedTuple):
         for measure in measures:
             label = measure.kind.name.removeprefix(LABEL)
             if measure.kind.name != label and label in self.recording.uncalibrated:
-                note = next(note for note in self.recording.notes if f" label {label} " in note)
-                raise InputError(note)
+                raise InputError(told_uncalibrated(self.recording, label))
 
 
 @final

@@ -90,7 +90,7 @@ class ChatClient:
         if reply.status != 200:
             raise RecordingError(f"{self._url} answered {reply.status}: {text[:_SHOWN]}")
         try:
-            value = parsed(text)
+            value = parsed(text, finite=False)  # some servers write NaN among log-probabilities
         except ValueError:
             raise RecordingError(f"{self._url} answered what is no JSON: {text[:_SHOWN]}") from None
         fault = fault_of(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -52,18 +53,37 @@ def content_of(reply: Mapping[str, Any]) -> str:
     return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
 
 
-def parsed(text: str) -> object:
+def parsed(text: str, *, finite: bool = True) -> object:
     """Return the JSON value that a model wrote.
+
+    With `finite`, numbers that no JSON can hold are refused: a recording could not keep them.
 
     Raises
     ------
     ValueError
         It is none, or nested deeper than can be read.
+
+    Examples
+    --------
+    >>> parsed("[NaN]", finite=False)
+    [nan]
+    >>> parsed("[NaN]")
+    Traceback (most recent call last):
+    ValueError: NaN is no number that JSON can hold
     """
     try:
+        if finite:
+            return json.loads(text, parse_float=_finite, parse_constant=_finite)
         return json.loads(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no number that JSON can hold")
+    return number
 
 
 def json_line(value: object) -> str:

@@ -337,6 +337,8 @@ def saved_line(**changed):
         (saved_line(returned="many"), "no line of evidence", 1),
         (saved_line(scores=5), "no line of evidence", 1),
         (saved_line(grades=None), "no line of evidence", 1),
+        (saved_line().replace("{", '{"returned": 9, ', 1), "it names a key twice: 'returned'", 1),
+        ("[" * 100_000, "it is JSON nested too deeply", 1),
     ],
 )
 def test_evidence_that_cannot_be_read(tmp_path, text, message, number):

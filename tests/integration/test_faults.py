@@ -250,7 +250,10 @@ def unknown_key(folder):
         (evidence_missing, "*store/pins/bm25.jsonl: *disagree*pins 'bm25', and this file is missing*"),
         (line_twice, "*store/pins/bm25.jsonl:6: query 'w3' has evidence twice (a merge?)*"),
         (conflict_in_evidence, "*store/pins/bm25.jsonl:1: a mark of a merge conflict*"),
-        (no_json, "*store/pins/bm25.jsonl:3: no line of evidence: no JSON (Expecting value, column *"),
+        (
+            no_json,
+            "*store/pins/bm25.jsonl:3: no line of evidence: it is no JSON: Expecting value at column *",
+        ),
         (
             no_number,
             "*store/pins.toml:*: [[]bm25.words.\"recall@2\"[]]: value is '0.5'; allowed is a number*",

@@ -250,6 +250,23 @@ def test_spearman_of_a_context_measure_with_the_exact_share():
     assert found == pytest.approx(stats.spearmanr(contexts, shares).statistic)
 
 
+def test_spearman_over_several_answers_to_a_query():
+    from pytest_retrieval import spearman_with_share
+
+    qrels = Qrels({"q1": {"a": 1, "b": 1}, "q2": {"c": 1}, "q3": {}})
+    answers = [
+        Answer("q2", "bm25", ["x", "c"], ["c"]),
+        Answer("q1", "bm25", ["a", "b"], ["a", "z"]),
+        Answer("q1", "random", [], []),
+        Answer("q3", "bm25", ["a"], ["a"]),
+        Answer("q1", "bm25", ["a", "x"], ["x"]),
+    ]
+    # recall@2 by hand, q3 left out: 1, 1, 0, 1/2; exact shares: 1, 1/2, 0, 0.
+    expected = stats.spearmanr([1, 1, 0, 0.5], [1, 0.5, 0, 0]).statistic
+    assert spearman_with_share(answers, qrels, "recall@2") == pytest.approx(expected)
+    assert math.isnan(spearman_with_share([], qrels, "recall@2"))
+
+
 def test_what_is_refused():
     with pytest.raises(QueryMismatchError, match="q9"):
         score_answers([Answer("q9")], QRELS)

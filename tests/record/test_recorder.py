@@ -500,6 +500,17 @@ def test_calls_that_make_no_sense_are_answered_with_an_error(tmp_path, goldset, 
     assert [(call.tool, call.failed) for call in trace.calls] == [("search", True), ("5", True)]
 
 
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_a_number_that_json_cannot_hold_is_no_argument_of_a_call(tmp_path, goldset, server, number):
+    """It would be written into the recording, and the recording could be read no more."""
+    call = {"id": "c", "function": {"name": "search", "arguments": f'{{"query": {number}}}'}}
+    server.reply = lambda body: {**completion("", tool_calls=[call]), "logprobs": float("nan")}
+    recording = recorder(tmp_path / "agent", goldset, server).agent({"x": search}, queries=["q0"], searches=1)
+    (made,) = recording.traces[0].calls
+    assert made.arguments == {}
+    assert "one tool" in made.error
+
+
 def test_an_agent_whose_words_make_no_sense_has_failed(tmp_path, goldset, server):
     server.reply = lambda body: completion("blah")
     of = recorder(tmp_path / "agent", goldset, server)
