@@ -1,9 +1,10 @@
-"""The house: a room imports only what stands above it, and the way in costs next to nothing."""
+"""The house: a room imports only what stands above it, and no module itself by way of others."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,42 @@ def test_the_walk_refuses_what_it_should(tmp_path, room, text, rule):
     found = broken_rules(path, room)
     assert len(found) == 1
     assert rule in found[0]
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == DOOR else parts)
+
+
+def circle(files: list[Path]) -> list[str]:
+    """Return modules that import each other in a circle, also for their types alone; none where none do."""
+    names = {module_of(path) for path in files}
+    graph = {module_of(path): {name for _, name in imports(path) if name in names} for path in files}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    assert circle(FILES) == []
+
+
+def test_a_circle_is_seen_also_where_only_a_type_closes_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(f"{__name__}.PACKAGE", tmp_path / "house")
+    (tmp_path / "house").mkdir()
+    files = {
+        "a.py": "from house.b import thing",
+        "b.py": "if TYPE_CHECKING:\n    from house.c import Other",
+        "c.py": "def f():\n    import house.a",
+        "d.py": "import house.a",
+    }
+    paths = [tmp_path / "house" / name for name in files]
+    for path, text in zip(paths, files.values(), strict=True):
+        path.write_text(text)
+    assert set(circle(paths)) == {"house.a", "house.b", "house.c"}
+    assert circle([paths[0], paths[1], paths[3]]) == []
 
 
 def test_no_module_is_named_utils():

@@ -121,7 +121,7 @@ def pytest_configure(config: pytest.Config) -> None:
     folders = goldset_folders(config)
     recordings = folders_with(config, "retrieval_recordings", RECORDING_FILE)
     if folders or recordings or asked_for(config):
-        from pytest_retrieval.plugin.session import start
+        from pytest_retrieval.plugin.driving import start
 
         start(config, folders, recordings)
 

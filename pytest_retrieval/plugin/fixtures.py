@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_retrieval.errors import RetrievalError
-from pytest_retrieval.plugin.checking import Gate
+from pytest_retrieval.plugin.checking import GATE, Gate
 from pytest_retrieval.plugin.items import Choice, fail
 from pytest_retrieval.plugin.recorders import Recorders
 from pytest_retrieval.plugin.recordings import Recordings
 from pytest_retrieval.plugin.running import Runs
-from pytest_retrieval.plugin.state import GATE, SESSION
+from pytest_retrieval.plugin.session import SESSION
 
 if TYPE_CHECKING:
     import pandas as pd

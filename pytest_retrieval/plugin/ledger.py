@@ -10,8 +10,9 @@ from pytest_retrieval.files.pins import save_pins
 from pytest_retrieval.gate.cells import Cell, measures_of, slug
 from pytest_retrieval.gate.pin import Evidence
 from pytest_retrieval.gate.repin import CellChange, refreshments, repin
+from pytest_retrieval.report.numbers import number, numbers
 from pytest_retrieval.report.scorecard import CellRow, ReplyRow, StageRow
-from pytest_retrieval.report.text import number, numbers, reply_table, stage_table, table
+from pytest_retrieval.report.tables import reply_table, stage_table, table
 
 if TYPE_CHECKING:
     from pytest_retrieval.measures.rank import MeasureKind

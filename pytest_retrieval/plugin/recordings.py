@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, final
 
@@ -28,7 +28,7 @@ from pytest_retrieval.records import ANSWERS, Recording
 if TYPE_CHECKING:
     from pytest_retrieval.measures.notation import Measure
     from pytest_retrieval.plugin.goldsets import GoldSets
-    from pytest_retrieval.plugin.session import Session
+    from pytest_retrieval.plugin.running import Retrievals
 
 __all__ = ["Recorded", "Recordings", "drift_today"]
 
@@ -125,8 +125,14 @@ class Recordings(Mapping[str, Recording]):
         self._subjects[key] = Recorded(recording, context, run)
         return self._subjects[key]
 
-    def drift(self, session: Session, goldset: GoldSet, subject: str, recorded: Recorded) -> Drift:
-        """Return how far a subject's contexts are from today's search; asked once per session.
+    def drift(
+        self,
+        goldset: GoldSet,
+        subject: str,
+        retrievals: Retrievals,
+        retrievers: Callable[[], Mapping[str, object]],
+    ) -> Drift:
+        """Return how far the contexts of a subject are from today's search; asked once per session.
 
         Raises
         ------
@@ -134,7 +140,9 @@ class Recordings(Mapping[str, Recording]):
             The retriever that made them raised, or is not among those under test.
         """
         if subject not in self._drifts:
-            self._drifts[subject] = drift_today(session, goldset, subject, recorded)
+            recorded = self.subject(goldset, subject)
+            assert recorded is not None, "only a recording can drift"
+            self._drifts[subject] = drift_today(goldset, subject, recorded, retrievals, retrievers)
         return self._drifts[subject]
 
     def _outcome(self, name: str) -> Recording | RetrievalError:
@@ -154,8 +162,16 @@ class Recordings(Mapping[str, Recording]):
             return error
 
 
-def drift_today(session: Session, goldset: GoldSet, subject: str, recorded: Recorded) -> Drift:
+def drift_today(
+    goldset: GoldSet,
+    subject: str,
+    recorded: Recorded,
+    retrievals: Retrievals,
+    retrievers: Callable[[], Mapping[str, object]],
+) -> Drift:
     """Retrieve every recorded context or search again, and return how far that is from what was recorded.
+
+    `retrievers` returns what is under test; it is asked only where there is something to retrieve.
 
     Raises
     ------
@@ -180,13 +196,13 @@ def drift_today(session: Session, goldset: GoldSet, subject: str, recorded: Reco
     if not queries:
         return Drift(subject, unchecked="it holds no search")
     try:
-        retrievers = session.fixture("retrievers")
-        if retriever not in retrievers:
+        known = retrievers()
+        if retriever not in known:
             raise RetrieverError(
                 f"recording {recording.name} was made with the retriever {retriever!r}, and the fixture"
-                f" `retrievers` has no such name; it has {listed(retrievers) or 'none'}"
+                f" `retrievers` has no such name; it has {listed(known) or 'none'}"
             )
-        run = session.retrievals.ask(goldset, retriever, retrievers, queries, k, purpose=recording.name)
+        run = retrievals.ask(goldset, retriever, known, queries, k, purpose=recording.name)
     except Unavailable as unavailable:
         return Drift(subject, unchecked=f"{retriever} is unavailable: {unavailable.reason}")
     now = {key: run[asked_as[text]] for key, text in texts.items()}

@@ -16,7 +16,7 @@ import pytest
 from pytest_retrieval.errors import SettingsError, counted, listed
 from pytest_retrieval.files.pins import read_pins_toml
 from pytest_retrieval.gate.cells import Cell, slug
-from pytest_retrieval.plugin.state import PAYLOAD
+from pytest_retrieval.plugin.payload import PAYLOAD, payload_of
 
 if TYPE_CHECKING:
     from pytest_retrieval.plugin.session import Session
@@ -35,13 +35,8 @@ class VanishedGate(pytest.Item):
 
     def runtest(self) -> None:
         """Fail, or leave word that these pins may go where the session was told to pin."""
-        self.stash[PAYLOAD] = {
-            "rows": [],
-            "goldset": self.goldset,
-            "cell": None,
-            "pinned": False,
-            "gone": [list(cell) for cell in self.cells] if self.is_pinned_away else [],
-        }
+        gone = [list(cell) for cell in self.cells] if self.is_pinned_away else []
+        self.stash[PAYLOAD] = payload_of(self.goldset, gone=gone)
         if not self.is_pinned_away:
             pytest.fail(self.why, pytrace=False)
 
@@ -59,11 +54,11 @@ def vanished_gates(
     collected = {item.nodeid.partition("[")[0] for item in items}
     found = []
     for name in session.goldsets.folders:
-        if session.has_problem(name):
+        if name in session.problems:
             continue
         folder = session.goldsets.home(name)
         for owner, cells in sorted(_owned(folder).items()):
-            if session.has_problem(owner):
+            if owner in session.problems:
                 continue
             left = sorted(cell for cell in cells if (name, cell) not in session.owners)
             why = _gone(session, owner, folder, collected) if left else ""

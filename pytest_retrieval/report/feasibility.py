@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_retrieval.errors import counted
-from pytest_retrieval.report.text import number
+from pytest_retrieval.report.numbers import number
 from pytest_retrieval.stats.thresholds import format_p, format_threshold, format_value
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pytest_retrieval import Answer, Recording, Trace
 from pytest_retrieval.files.goldset import goldset_from_frames
 from pytest_retrieval.report.replies import reply_rows
 from pytest_retrieval.report.scorecard import ReplyRow
-from pytest_retrieval.report.text import reply_table
+from pytest_retrieval.report.tables import reply_table
 
 ANSWERS = [
     Answer("q1", "bm25", ["a"], ["a"], latency=1.0, scores=[3.0, 9.0]),
