@@ -12,18 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_retrieval.answers.citations import Citations, check_citations
-    from pytest_retrieval.answers.diagnosis import (
-        Diagnosis,
-        LoggedRequest,
-        RequestLog,
-        diagnose,
-        diagnose_all,
-        diagnosis_counts,
-    )
+    from pytest_retrieval.answers.diagnosis import Diagnosis, diagnose, diagnose_all, diagnosis_counts
     from pytest_retrieval.answers.messages import trace_from_messages
     from pytest_retrieval.answers.planted import Planted, planted_items, steered
     from pytest_retrieval.answers.quotes import Quote
     from pytest_retrieval.answers.replaying import replay
+    from pytest_retrieval.answers.request_log import LoggedRequest, RequestLog
     from pytest_retrieval.answers.support import (
         Calibration,
         Supported,
@@ -127,18 +121,12 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "answers.citations": ("Citations", "check_citations"),
-    "answers.diagnosis": (
-        "Diagnosis",
-        "LoggedRequest",
-        "RequestLog",
-        "diagnose",
-        "diagnose_all",
-        "diagnosis_counts",
-    ),
+    "answers.diagnosis": ("Diagnosis", "diagnose", "diagnose_all", "diagnosis_counts"),
     "answers.messages": ("trace_from_messages",),
     "answers.planted": ("Planted", "planted_items", "steered"),
     "answers.quotes": ("Quote",),
     "answers.replaying": ("replay",),
+    "answers.request_log": ("LoggedRequest", "RequestLog"),
     "answers.support": (
         "Calibration",
         "SupportJudge",
