@@ -80,7 +80,8 @@ if TYPE_CHECKING:
     from pytest_retrieval.measures.ranking import Judged, tie_sensitivity
     from pytest_retrieval.measures.table import ScoreTable, evaluate
     from pytest_retrieval.model import GoldSet, Qrels, Run
-    from pytest_retrieval.record.recorder import Recorder, random_contexts
+    from pytest_retrieval.record.contexts import random_contexts
+    from pytest_retrieval.record.recorder import Recorder
     from pytest_retrieval.records import (
         Answer,
         Call,
@@ -189,7 +190,8 @@ _ROOMS = {
     "measures.ranking": ("Judged", "tie_sensitivity"),
     "measures.table": ("ScoreTable", "evaluate"),
     "model": ("GoldSet", "Qrels", "Run"),
-    "record.recorder": ("Recorder", "random_contexts"),
+    "record.contexts": ("random_contexts",),
+    "record.recorder": ("Recorder",),
     "records": ("Answer", "Call", "Recording", "Trace"),
     "retrievers.adapters": ("from_elasticsearch", "from_haystack", "from_langchain", "from_llama_index"),
     "retrievers.assembly": ("ContextFinding", "check_contexts"),

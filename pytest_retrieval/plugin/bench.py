@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, final
 
 from pytest_retrieval.errors import RetrieverError
 from pytest_retrieval.gate.cells import Cell, described
-from pytest_retrieval.gate.judging import fault_of, infeasible, judge
+from pytest_retrieval.gate.faults import fault_of, infeasible
+from pytest_retrieval.gate.judging import judge
 from pytest_retrieval.gate.noise import RETRIEVALS, differing, noise_bands
 from pytest_retrieval.gate.pin import rule_threshold
 from pytest_retrieval.gate.verdict import DESCRIBED, STALE, VANISHED, Verdict

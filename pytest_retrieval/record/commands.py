@@ -212,7 +212,8 @@ def _queries(goldset: GoldSet, splits: tuple[str, ...]) -> list[str]:
 
 def _run(goldset: GoldSet, name: str, source: str, k: int, seed: int, queries: list[str]) -> Run:
     from pytest_retrieval.files.trec import load_run
-    from pytest_retrieval.record.recorder import random_contexts, wait_for
+    from pytest_retrieval.record.contexts import random_contexts
+    from pytest_retrieval.record.recorder import wait_for
     from pytest_retrieval.retrievers.calling import retrieve
 
     if not source and name == RANDOM:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from pytest_retrieval.errors import FileError, InputError, RecordingError, listed
-from pytest_retrieval.files.manifest import MANIFEST, read_manifest
-from pytest_retrieval.files.recording import FILES, line_of_answer, line_of_trace, load_recording
-from pytest_retrieval.files.writing import replace_files
+from pytest_retrieval.errors import InputError, listed
+from pytest_retrieval.files.recording import line_of_answer, line_of_trace, load_recording
 from pytest_retrieval.model import GoldSet, Run
 from pytest_retrieval.record.agent import MODES, Agent
 from pytest_retrieval.record.answers import Question, answer_of, request_of
-from pytest_retrieval.record.asking import ask_once, each
+from pytest_retrieval.record.asking import ask_once
 from pytest_retrieval.record.client import ChatClient
-from pytest_retrieval.record.journal import Journal
+from pytest_retrieval.record.contexts import check_contexts, check_known
+from pytest_retrieval.record.keeping import keep
 from pytest_retrieval.record.prompts import (
     AGENT_INSTRUCTIONS,
     ANSWER_INSTRUCTIONS,
@@ -32,19 +29,17 @@ from pytest_retrieval.record.prompts import (
     search_tool,
     shown,
 )
-from pytest_retrieval.record.reading import json_line
 from pytest_retrieval.records import AGENT, ANSWERS, Recording
 from pytest_retrieval.retrievers.calling import retrieve
 
 if TYPE_CHECKING:
+    from pytest_retrieval.record.journal import Journal
     from pytest_retrieval.records import Trace
 
-__all__ = ["Recorder", "random_contexts"]
+__all__ = ["Recorder"]
 
 _Task = TypeVar("_Task")
-_Result = TypeVar("_Result")
 
-JOURNAL = Path("raw", "replies.jsonl")
 DEFAULT_OPTIONS: Mapping[str, Any] = {"temperature": 0, "seed": 0, "max_tokens": 400}
 
 
@@ -191,7 +186,7 @@ class Recorder:
         """
         _check_counts(k=k, allowed=allowed, repeats=repeats, longest=longest)
         asked = self._queries(queries)
-        self._check_contexts(contexts, asked, k)
+        check_contexts(self._goldset, contexts, asked, k)
         made_by = {c: c for c in contexts if c != "random"} if made_by is None else dict(made_by)
         instructions = self._told(ANSWER_INSTRUCTIONS, allowed=allowed)
         schema = answer_schema(allowed, longest)
@@ -276,7 +271,7 @@ class Recorder:
 
             def search(text: str) -> tuple[str, ...]:
                 found = retrieve(tools[context], {"q": text}, k, name=context, run_async=wait_for)["q"]
-                self._check_known(found, f"what {context!r} returned for {text!r}")
+                check_known(self._goldset, found, f"what {context!r} returned for {text!r}")
                 return found
 
             agent = Agent(
@@ -321,56 +316,25 @@ class Recorder:
         work: Callable[[_Task, Journal], dict[str, Any]],
         manifest: Mapping[str, Any],
     ) -> Recording:
-        from filelock import FileLock, Timeout
-
-        if not tasks:
-            raise InputError("there is nothing to record: no question, or no context")
-        journal_path = self._folder / JOURNAL
-        if self._rewrite:
-            journal_path = journal_path.with_name("replies.new.jsonl")
-        journal_path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with FileLock(str(self._folder / "raw" / ".lock"), timeout=0):
-                journal = Journal(journal_path)
-                with self._bar(len(tasks)) as step:
-                    lines = each(
-                        tasks,
-                        lambda one: work(one, journal),
-                        at_once=self._at_once,
-                        on_done=step,
-                        on_stop=self._stopping,
-                    )
-                if self._rewrite:
-                    journal_path.replace(self._folder / JOURNAL)
-                recorded = date.today() if journal.added else self._recorded()
-                text = "".join(json_line(line) + "\n" for line in lines)
-                whole = {FILES[kind]: text, MANIFEST: self._manifest(kind, manifest, recorded)}
-                replace_files({self._folder / name: content for name, content in whole.items()})
-        except Timeout:
-            raise RecordingError(
-                f"another recorder is at work in {self._folder}; wait for it, or stop it"
-            ) from None
-        (self._folder / "raw" / ".lock").unlink(missing_ok=True)
+        keep(
+            self._folder,
+            kind,
+            tasks,
+            work,
+            lambda recorded: self._manifest(kind, manifest, recorded),
+            at_once=self._at_once,
+            rewrite=self._rewrite,
+            progress=self._progress,
+        )
         return load_recording(self._folder, self._goldset)
 
-    def _recorded(self) -> date | str:
-        """Return when a recording was made that is written anew from replies that were kept."""
-        try:
-            recorded: date | str = read_manifest(self._folder).get("recorded", date.today())
-        except FileError:
-            return date.today()
-        return recorded
-
-    def _manifest(self, kind: str, more: Mapping[str, Any], recorded: date | str) -> str:
-        import tomlkit
-
+    def _manifest(self, kind: str, more: Mapping[str, Any], recorded: date | str) -> dict[str, Any]:
         digests = self._goldset.digests
-        facts = {name: value for name, value in self._facts.items() if value}
-        whole: dict[str, Any] = {
+        return {
             "kind": kind,
             "goldset": self._goldset.name,
             "model": self._model,
-            **facts,
+            **{name: value for name, value in self._facts.items() if value},
             "recorded": recorded,
             **{name: value for name, value in more.items() if not isinstance(value, dict)},
             **{name: value for name, value in more.items() if isinstance(value, dict)},
@@ -378,7 +342,6 @@ class Recorder:
             "digests": {"judgments": digests.judgments, "catalog": digests.catalog},
             "tools": {name: version(name) for name in ("pytest-retrieval", "urllib3")},
         }
-        return tomlkit.dumps(whole)
 
     def _documents(self, doc_ids: Sequence[str]) -> str:
         catalog = self._goldset.catalog
@@ -399,47 +362,6 @@ class Recorder:
         if unknown:
             raise InputError(f"gold set {self._goldset.name!r} has no query {listed(map(repr, unknown))}")
         return asked
-
-    def _check_contexts(self, contexts: Mapping[str, Run], asked: Sequence[str], k: int) -> None:
-        """Refuse contexts that could not be shown, before anything is paid for."""
-        for context, run in contexts.items():
-            shown_to = [query_id for query_id in asked if run.get(query_id)]
-            if asked and not shown_to:
-                raise InputError(
-                    f"context {context!r} holds nothing for any of {len(asked)} questions; its query_ids are"
-                    f" {listed(map(repr, run), most=3) or 'none'}"
-                )
-            for query_id in shown_to:
-                self._check_known(run[query_id][:k], f"context {context!r} of the question {query_id!r}")
-
-    def _check_known(self, doc_ids: Sequence[str], what: str) -> None:
-        catalog = self._goldset.catalog
-        assert catalog is not None, "the constructor refuses a gold set without"
-        strange = [doc_id for doc_id in doc_ids if doc_id not in catalog.index]
-        if strange:
-            raise InputError(
-                f"{what} holds {listed(map(repr, strange), most=3)}, which the catalog of"
-                f" {self._goldset.name!r} does not, so there is nothing to show the model"
-            )
-
-    def _stopping(self, running: int) -> None:
-        if self._progress and running:
-            print(
-                f"stopping; {running} {'reply is' if running == 1 else 'replies are'} waited for,"
-                " because they were asked for already",
-                file=sys.stderr,
-                flush=True,
-            )
-
-    @contextlib.contextmanager
-    def _bar(self, total: int) -> Iterator[Callable[[], object]]:
-        if not (self._progress and sys.stderr.isatty()):
-            yield lambda: None
-            return
-        from tqdm import tqdm
-
-        with tqdm(total=total, desc=self._folder.name, unit="reply") as bar:
-            yield lambda: bar.update(1)
 
 
 def _check_counts(**counts: object) -> None:
@@ -464,40 +386,6 @@ def _check_options(options: Mapping[str, Any]) -> None:
                 f"option {name} is {value!r}; allowed is what JSON and TOML both hold: leave it out where it"
                 " is None"
             ) from None
-
-
-def random_contexts(goldset: GoldSet, k: int, seed: int = 0) -> Run:
-    """Return k documents per query drawn at random: a context that no retriever chose, as a floor.
-
-    Each query's draw depends on the seed and its id alone.
-
-    Parameters
-    ----------
-    goldset
-        With a catalog of at least k documents.
-    k
-        Documents per query.
-    seed
-        Of the draws.
-
-    Raises
-    ------
-    InputError
-        There is no catalog, or it is smaller than k.
-    """
-    import numpy as np
-
-    from pytest_retrieval.stats.seeding import bit_generator
-
-    if goldset.catalog is None or len(goldset.catalog) < k:
-        raise InputError(f"gold set {goldset.name!r} needs a catalog of at least {k} documents")
-    documents = sorted(goldset.catalog.index)
-    rankings = {}
-    for query_id in goldset.qrels.query_ids:
-        bits = bit_generator(seed, f"random context of {query_id}")
-        chosen = np.random.Generator(bits).choice(len(documents), k, replace=False)
-        rankings[query_id] = [documents[number] for number in chosen.tolist()]
-    return Run(rankings, "random")
 
 
 def wait_for(awaitable: Any) -> Any:

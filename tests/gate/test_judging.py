@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from pytest_retrieval.gate.cells import Cell, declared, described, measures_of
-from pytest_retrieval.gate.judging import fault_of, judge, must_fallen
+from pytest_retrieval.gate.faults import fault_of
+from pytest_retrieval.gate.judging import judge, must_fallen
 from pytest_retrieval.gate.pin import Pins
 from pytest_retrieval.model import Reply, Run
 
