@@ -18,7 +18,7 @@ from pytest_retrieval.files.content import label_of
 from pytest_retrieval.files.writing import replace_file
 from pytest_retrieval.stats.thresholds import bonferroni
 
-__all__ = ["PLAN", "Plan", "Planned", "load_plan", "save_plan"]
+__all__ = ["PLAN", "Plan", "Planned", "load_plan", "parse_plan", "save_plan"]
 
 PLAN = "plan.toml"
 
@@ -27,7 +27,10 @@ _HEADER = (
     "below alpha / number of comparisons. A later change needs a reason, and results print the last one.",
 )
 _TABLES = "comparison"
-_KEYS = ("name", "split", "owner")
+_COUNT = "queries"
+_KEYS = ("name", "measure", "a", "b", "split", _COUNT, "judgments", "owner")
+_MAY_BE_EMPTY = ("measure", "a", "b", "split")
+_MEND = "take the file back from version control, or remove it and lock again with a reason"
 _CONFLICT = re.compile(r"^(<<<<<<<|=======|>>>>>>>)", re.MULTILINE)
 
 
@@ -44,11 +47,29 @@ class Planned:
         Whose queries it is about; empty for every query of a gold set without splits.
     owner
         The test that makes it: its file relative to the gold set's folder, as POSIX, ``::``, its name.
+    queries
+        How many queries the split held.
+    judgments
+        Short digest of the texts and judgments of those queries.
+    measure
+        What is compared; empty where nothing says what the scores are.
+    a, b
+        The two sides, as runs and columns of scores name themselves; empty for scores without a name.
     """
 
     name: str
     split: str
     owner: str
+    queries: int = 0
+    judgments: str = ""
+    measure: str = ""
+    a: str = ""
+    b: str = ""
+
+    @property
+    def before_it_ran(self) -> Planned:
+        """What is known of it before its test ran: everything but the measure and the sides."""
+        return replace(self, measure="", a="", b="")
 
     @property
     def file(self) -> str:
@@ -69,6 +90,8 @@ class Plan:
         Sorted by name; no name twice.
     reasons
         Of every lock that said one, oldest first.
+    locked_threshold
+        The threshold when it was last locked; None where it never was.
 
     Examples
     --------
@@ -77,16 +100,24 @@ class Plan:
     0.05
     >>> plan.locked([Planned("dense over bm25", "test", "../test_search.py::test_dense")]).threshold
     0.025
+    >>> replace(plan, alpha=0.2).is_loosened
+    True
     """
 
     alpha: float
     comparisons: tuple[Planned, ...] = ()
     reasons: tuple[str, ...] = ()
+    locked_threshold: float | None = None
 
     @property
     def threshold(self) -> float:
         """What each comparison's p must be below; alpha where there is none yet."""
         return bonferroni(self.alpha, max(1, len(self.comparisons)))
+
+    @property
+    def is_loosened(self) -> bool:
+        """Whether the threshold is above the locked one: alpha was raised, or a table removed, by hand."""
+        return self.locked_threshold is not None and self.threshold > self.locked_threshold * (1 + 1e-9)
 
     @property
     def last_reason(self) -> str:
@@ -104,7 +135,8 @@ class Plan:
             by_name.pop(name, None)
         by_name |= {planned.name: planned for planned in found}
         reasons = (*self.reasons, reason) if reason else self.reasons
-        return replace(self, comparisons=tuple(sorted(by_name.values())), reasons=reasons)
+        new = replace(self, comparisons=tuple(sorted(by_name.values())), reasons=reasons)
+        return replace(new, locked_threshold=new.threshold)
 
 
 def load_plan(folder: Path) -> Plan | None:
@@ -126,12 +158,31 @@ def load_plan(folder: Path) -> Plan | None:
         It is not readable as TOML, or a key or value is not allowed; every fault is named.
     """
     path = folder / PLAN
-    label = label_of(path)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-        keys = tomllib.loads(text)
+        data = path.read_bytes()
     except FileNotFoundError:
         return None
+    return parse_plan(data, label_of(path))
+
+
+def parse_plan(data: bytes, label: str) -> Plan:
+    """Return the plan that a file holds.
+
+    Parameters
+    ----------
+    data
+        Content of the file.
+    label
+        The file as the user knows it.
+
+    Raises
+    ------
+    SettingsError
+        As `load_plan`.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+        keys = tomllib.loads(text)
     except UnicodeDecodeError as error:
         raise SettingsError(f"{label}: byte {error.start + 1} is not UTF-8; save the file as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
@@ -147,16 +198,18 @@ def load_plan(folder: Path) -> Plan | None:
         alpha=_alpha(keys.get("alpha"), faults),
         comparisons=tuple(sorted(_comparisons(keys.get(_TABLES, []), faults))),
         reasons=_reasons(keys.get("reasons", []), faults),
+        locked_threshold=_alpha(keys.get("threshold"), faults, "threshold"),
     )
     faults += [
-        f"unknown key {key!r}; allowed are alpha, reasons and [[{_TABLES}]]"
+        f"unknown key {key!r}; allowed are alpha, threshold, reasons and [[{_TABLES}]]"
         for key in keys
-        if key not in ("alpha", "reasons", _TABLES)
+        if key not in ("alpha", "threshold", "reasons", _TABLES)
     ]
     if len(faults) == 1:
-        raise SettingsError(f"{label}: {faults[0]}")
+        raise SettingsError(f"{label}: {faults[0]}; {_MEND}")
     if faults:
-        raise SettingsError("\n".join([f"{label}: {len(faults)} problems", *(f"  {one}" for one in faults)]))
+        problems = [f"{label}: {len(faults)} problems; {_MEND}", *(f"  {one}" for one in faults)]
+        raise SettingsError("\n".join(problems))
     return plan
 
 
@@ -165,10 +218,10 @@ def save_plan(folder: Path, plan: Plan) -> None:
     replace_file(folder / PLAN, _toml(folder / PLAN, plan))
 
 
-def _alpha(value: object, faults: list[str]) -> float:
+def _alpha(value: object, faults: list[str], key: str = "alpha") -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1:
         return float(value)
-    faults.append(f"alpha is {value!r}; allowed is a number above 0 and below 1, such as 0.05")
+    faults.append(f"{key} is {value!r}; allowed is a number above 0 and below 1, such as 0.05")
     return 0.05
 
 
@@ -202,10 +255,13 @@ def _planned(table: object, place: str, faults: list[str]) -> Planned | None:
     faults += [
         f"{place}: unknown key {key!r}; allowed are {', '.join(_KEYS)}" for key in table if key not in _KEYS
     ]
-    for key in _KEYS:
+    for key in (key for key in _KEYS if key != _COUNT):
         given = table.get(key)
-        if not isinstance(given, str) or not (given.strip() or key == "split"):
+        if not isinstance(given, str) or not (given.strip() or key in _MAY_BE_EMPTY):
             faults.append(f"{place}: {key} is {given!r}; a text is needed")
+    queries = table.get(_COUNT)
+    if not isinstance(queries, int) or isinstance(queries, bool) or queries < 1:
+        faults.append(f"{place}: {_COUNT} is {queries!r}; a whole number above 0 is needed")
     owner = table.get("owner")
     if isinstance(owner, str) and owner and not all(owner.partition("::")[::2]):
         faults.append(
@@ -213,7 +269,7 @@ def _planned(table: object, place: str, faults: list[str]) -> Planned | None:
         )
     if len(faults) > before:
         return None
-    return Planned(*(table[key] for key in _KEYS))
+    return Planned(**{key: table[key] for key in _KEYS})
 
 
 def _toml(path: Path, plan: Plan) -> str:
@@ -227,6 +283,7 @@ def _toml(path: Path, plan: Plan) -> str:
         new.add(tomlkit.comment(line))
     new.add(tomlkit.nl())
     new.add("alpha", tomlkit.item(plan.alpha))
+    new.add("threshold", tomlkit.item(plan.threshold))
     if plan.reasons:
         reasons = tomlkit.array()
         reasons.extend(plan.reasons)

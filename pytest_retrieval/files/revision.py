@@ -13,7 +13,7 @@ from typing import final
 from pytest_retrieval.errors import SettingsError
 from pytest_retrieval.files.settings import read_settings
 
-__all__ = ["Base", "base_of"]
+__all__ = ["Base", "base_of", "committed"]
 
 GOLDSET = "goldset.toml"
 _POINTER = b"version https://git-lfs.github.com/spec/"
@@ -101,6 +101,15 @@ def base_of(
     for folder in folders:
         _refuse_pointers(folder, into, option, commit)
     return Base(revision, commit, tuple(folders), None if pins is None else into / (of_pins or "no pins"))
+
+
+def committed(path: Path) -> bytes | None:
+    """Return a file as the last commit has it; None where it has none, or where there is no git."""
+    try:
+        done = _run(path.parent, "show", f"HEAD:./{path.name}")
+    except OSError:
+        return None
+    return None if done.returncode else done.stdout
 
 
 def _within(path: Path, top: Path) -> str:

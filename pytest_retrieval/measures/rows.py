@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pytest_retrieval.errors import InputError, listed
-from pytest_retrieval.measures.table import mean_of
+from pytest_retrieval.measures.table import RUN, mean_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +42,8 @@ def frame_of(rows: Sequence[Any], kind: type) -> pd.DataFrame:
 def series_of(rows: Sequence[Any], kind: type, column: str) -> pd.Series[float]:
     """Return query_id → mean of a column over the replies to the query; undefined ones stay out.
 
+    The kind of context is kept as ``attrs["run"]``: a comparison of two such columns knows what it compares.
+
     Raises
     ------
     InputError
@@ -62,7 +64,11 @@ def series_of(rows: Sequence[Any], kind: type, column: str) -> pd.Series[float]:
     for row in rows:
         values.setdefault(row.query_id, []).append(float(getattr(row, column)))
     means = [mean_of(of_query) for of_query in values.values()]
-    return pd.Series(means, index=pd.Index(list(values), name="query_id", dtype=object), name=column)
+    scores = pd.Series(means, index=pd.Index(list(values), name="query_id", dtype=object), name=column)
+    context = next(iter(contexts), "")
+    if context:
+        scores.attrs[RUN] = context
+    return scores
 
 
 def mean_over_queries(rows: Sequence[_Row], score: Callable[[_Row], float]) -> float:

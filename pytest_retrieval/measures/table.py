@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
     from pytest_retrieval.measures.ranking import FloatArray
 
-__all__ = ["Means", "ScoreTable", "evaluate", "mean_of"]
+__all__ = ["RUN", "Means", "ScoreTable", "evaluate", "mean_of"]
+
+RUN = "run"
+"""Key of a column's ``attrs``: the name of the run that it scores."""
 
 
 def mean_of(scores: Iterable[float]) -> float:
@@ -102,6 +105,8 @@ class ScoreTable:
     strata : tuple of str, length Q, or None
     judged : Judged
         The join the scores were made from.
+    run : str
+        Name of the run; empty where it has none. A column carries it as ``attrs["run"]``.
     """
 
     query_ids: tuple[str, ...]
@@ -110,6 +115,7 @@ class ScoreTable:
     attainable: FloatArray
     strata: tuple[str, ...] | None
     judged: Judged
+    run: str = ""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -147,7 +153,10 @@ class ScoreTable:
 
         column = self.column(name)
         index = pd.Index(self.query_ids, dtype=object, name="query_id")
-        return pd.Series(self.values[:, column].copy(), index=index, name=self.measures[column].name)
+        scores = pd.Series(self.values[:, column].copy(), index=index, name=self.measures[column].name)
+        if self.run:
+            scores.attrs[RUN] = self.run
+        return scores
 
     def mean(self) -> Means:
         """Return canonical measure name → mean over the queries for which it is defined."""
@@ -253,6 +262,7 @@ def evaluate(
         attainable=_columns([measure.attainable(judged) for measure in parsed]),
         strata=None if by_query is None else aligned(by_query, qrels.query_ids),
         judged=judged,
+        run=run.name,
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import final
 
-from pytest_retrieval.files.plan import Plan, load_plan
+from pytest_retrieval.files.plan import Plan, Planned, load_plan
 from pytest_retrieval.files.revision import Base, base_of
 from pytest_retrieval.gate.branch import BranchChange, lowered_with_reason
 from pytest_retrieval.gate.cells import Cell
@@ -138,11 +138,31 @@ def plan_changes(then: Plan, now: Plan | None) -> list[BranchChange]:
         elif entry.split != planned.split:
             splits = f"the split {planned.split!r} → {entry.split!r}"
             changes.append(BranchChange(f"{planned.name!r} is about {splits}", True))
+        else:
+            changes += _other_content(planned, entry)
     if now is not None:
         added = [planned.name for planned in now.comparisons if then.find(planned.name) is None]
         changes += [BranchChange(f"{name!r} is planned", False) for name in added]
         if now.alpha != then.alpha:
             changes.append(BranchChange(f"alpha {then.alpha:g} → {now.alpha:g}", now.alpha > then.alpha))
+    return changes
+
+
+def _other_content(then: Planned, now: Planned) -> list[BranchChange]:
+    """Return what a planned comparison compares that it did not compare at the base."""
+    changes = []
+    if then.measure != now.measure:
+        changes.append(
+            BranchChange(f"{then.name!r} compares {then.measure or '?'} → {now.measure or '?'}", True)
+        )
+    if (then.a, then.b) != (now.a, now.b):
+        sides = " → ".join(f"{one.a or '?'} with {one.b or '?'}" for one in (then, now))
+        changes.append(BranchChange(f"{then.name!r} compares {sides}", True))
+    if (then.queries, then.judgments) != (now.queries, now.judgments):
+        number = (
+            f"{then.queries} queries → {now.queries}" if then.queries != now.queries else "other judgments"
+        )
+        changes.append(BranchChange(f"{then.name!r} is about {number}", False))
     return changes
 
 

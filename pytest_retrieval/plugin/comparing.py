@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
 import pytest
@@ -11,9 +11,9 @@ import pytest
 from pytest_retrieval.errors import QueryMismatchError, listed
 from pytest_retrieval.files.plan import Plan, Planned
 from pytest_retrieval.model import Run
-from pytest_retrieval.plugin.intents import TEST, default_split, never_with, queries_of
-from pytest_retrieval.plugin.items import kinds_of
-from pytest_retrieval.stats.compare import compare
+from pytest_retrieval.plugin.intents import LOCK, TEST, WHY, changed, default_split, never_with, queries_of
+from pytest_retrieval.plugin.items import fail, kinds_of, skip
+from pytest_retrieval.stats.compare import Compared, compare, compared_of
 
 if TYPE_CHECKING:
     from pytest_retrieval.measures.notation import Measure
@@ -21,18 +21,39 @@ if TYPE_CHECKING:
     from pytest_retrieval.stats.comparison import Comparison
     from pytest_retrieval.stats.pairing import Scores
 
-__all__ = ["NOTES", "TASK", "Comparing", "Notes", "Task"]
+__all__ = ["NOTES", "TASK", "Comparing", "Notes", "Task", "is_locking"]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The planned comparison that a test is to make, the plan that it stands in, and what p must be below."""
+    """The planned comparison that a test is to make.
+
+    Attributes
+    ----------
+    goldset
+        Name of the gold set.
+    planned
+        As locked; while it is being locked, as far as it is known before the test ran.
+    plan
+        What it stands in.
+    threshold
+        What p must be below.
+    locking
+        Whether the test runs only to tell what it compares.
+    locked
+        While locking: what stands in the plan under this name, None if nothing does.
+    free
+        While locking: whether it may be locked as something else than it was, because there is a reason.
+    """
 
     goldset: str
     planned: Planned
     plan: Plan
     threshold: float
+    locking: bool = False
+    locked: Planned | None = None
+    free: bool = True
 
 
 @final
@@ -54,9 +75,9 @@ class Notes:
             "goldset": self.goldset,
             "name": self.name,
             "planned": None if self.planned is None else str(self.planned).splitlines(),
-            "exploratory": [str(found).splitlines()[:3] for found in self.exploratory],
+            "exploratory": [str(found).splitlines()[:EXPLORATORY_LINES] for found in self.exploratory],
             "looks": list(dict.fromkeys(self.looks)),
-            "lock": None if self.lock is None else [self.lock.name, self.lock.split, self.lock.owner],
+            "lock": None if self.lock is None else list(astuple(self.lock)),
             "gone": self.gone,
         }
 
@@ -66,6 +87,16 @@ TASK: pytest.StashKey[Task] = pytest.StashKey()
 
 NOTES: pytest.StashKey[Notes] = pytest.StashKey()
 """What an item's comparisons left behind, in the item's stash."""
+
+
+EXPLORATORY_LINES = 4
+"""Lines of a comparison's block that a summary prints where nobody planned it."""
+
+
+def is_locking(node: pytest.Item) -> bool:
+    """Return whether a test runs only to tell what it compares."""
+    task = node.stash.get(TASK, None)
+    return task is not None and task.locking
 
 
 @final
@@ -109,6 +140,10 @@ class Comparing:
         else:
             chosen = task.planned.split
             _check_once(task, notes, chosen if split is None else split)
+        kinds = kinds_of(self._node)
+        compared = compared_of(a, b, measure, kinds)
+        if task is not None:
+            _hold(task, notes, compared)
         members = queries_of(qrels, chosen)
         result = compare(
             _of_split(a, members, set(qrels), "a"),
@@ -117,10 +152,11 @@ class Comparing:
             qrels=qrels.select(members),
             threshold=self._alpha if task is None else task.threshold,
             by=by,
-            name="" if task is None else task.planned.name,
+            name=compared.label if task is None else task.planned.name,
             exploratory=task is None,
-            kinds=kinds_of(self._node),
+            kinds=kinds,
         )
+        result = replace(result, a=compared.a, b=compared.b, split=chosen)
         if task is None:
             if not result.name:
                 result = replace(result, name=self._node.name)
@@ -156,6 +192,20 @@ def _check_once(task: Task, notes: Notes, split: str) -> None:
             " marker, where it is exploratory",
             pytrace=False,
         )
+
+
+def _hold(task: Task, notes: Notes, compared: Compared) -> None:
+    """Hold what a test compares against what was locked; while locking, take note of it and end the test."""
+    __tracebackhide__ = True
+    planned = replace(task.planned, measure=compared.measure_name, a=compared.a, b=compared.b)
+    if task.locking:
+        if task.locked not in (None, planned) and not task.free:
+            fail(changed(task.goldset, task.locked, planned) + f":  {LOCK}{WHY}")
+        notes.lock = planned
+        done = "locked already" if task.locked == planned else "locked"
+        skip(f"{planned.name}: {done}, not compared; it is compared without --retrieval-lock")
+    if planned != task.planned:
+        fail(changed(task.goldset, task.planned, planned) + f":  {LOCK}{WHY}")
 
 
 def _of_split(side: Any, members: tuple[str, ...], judged: set[str], what: str) -> Any:

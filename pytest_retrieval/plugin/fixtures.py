@@ -9,6 +9,7 @@ import pytest
 
 from pytest_retrieval.errors import RetrievalError
 from pytest_retrieval.plugin.checking import GATE, Gate
+from pytest_retrieval.plugin.comparing import is_locking
 from pytest_retrieval.plugin.items import Choice, fail
 from pytest_retrieval.plugin.recorders import Recorders
 from pytest_retrieval.plugin.recordings import Recordings
@@ -106,7 +107,12 @@ def retrievers() -> Mapping[str, object]:
 def runs(request: pytest.FixtureRequest, goldset: GoldSet) -> Runs:
     """Rankings by name, each retrieved on first use and once per session."""
     session = request.config.stash[SESSION]
-    return Runs(goldset, session.retrievals, lambda: session.fixture("retrievers"))
+    return Runs(
+        goldset,
+        session.retrievals,
+        lambda: session.fixture("retrievers"),
+        only_named=lambda: is_locking(session.item),
+    )
 
 
 @pytest.fixture(scope="session")

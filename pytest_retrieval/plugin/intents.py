@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, final
 
 import pytest
 
-from pytest_retrieval.errors import InputError, RetrievalError, listed
+from pytest_retrieval.errors import InputError, RetrievalError, counted, listed
+from pytest_retrieval.files.digest import judgments_digest
 from pytest_retrieval.files.plan import Plan, Planned
+from pytest_retrieval.gate.pin import short
 from pytest_retrieval.plugin.items import Choice
 from pytest_retrieval.stats import format_p, format_threshold, smallest_p
 
@@ -20,11 +22,25 @@ if TYPE_CHECKING:
     from pytest_retrieval.model import GoldSet, Qrels
     from pytest_retrieval.plugin.session import Session
 
-__all__ = ["MARKER", "TEST", "Intent", "default_split", "intents_of", "never", "queries_of"]
+__all__ = [
+    "LOCK",
+    "MARKER",
+    "TEST",
+    "WHY",
+    "Intent",
+    "changed",
+    "default_split",
+    "intents_of",
+    "never",
+    "queries_of",
+]
 
 MARKER = "planned_comparison"
 TEST = "test"
 """The split that is kept for planned comparisons."""
+
+LOCK = "pytest --retrieval-lock"
+WHY = ' --retrieval-reason "why"'
 
 USAGE = 'write @pytest.mark.planned_comparison("hybrid over bm25 on recall@5", split="test")'
 
@@ -55,9 +71,10 @@ def intents_of(session: Session, items: Sequence[pytest.Item]) -> dict[pytest.It
     A test whose gold set is not here or cannot be read is left out: its fixture says why.
     """
     intents = {}
+    parts: dict[tuple[str, str], tuple[int, str]] = {}
     for item in items:
         marks = list(item.iter_markers(MARKER))
-        intent = _intent(session, item, marks) if marks else None
+        intent = _intent(session, item, marks, parts) if marks else None
         if intent is not None:
             intents[item] = intent
     same: dict[tuple[str, str], list[pytest.Item]] = defaultdict(list)
@@ -69,6 +86,35 @@ def intents_of(session: Session, items: Sequence[pytest.Item]) -> dict[pytest.It
             problem = _shared(goldset, name, [item.nodeid for item in sharing])
             intents |= dict.fromkeys(sharing, Intent(goldset, problem=problem))
     return intents
+
+
+def changed(goldset: str, locked: Planned, planned: Planned) -> str:
+    """Return how a comparison differs from what was locked, as the beginning of a sentence."""
+    what = []
+    if locked.split != planned.split:
+        what.append(f"is about the split {planned.split!r}, and {locked.split!r} was locked")
+    elif locked.queries != planned.queries:
+        what.append(
+            f"is about {counted(planned.queries, 'query', 'queries')} now, and {locked.queries} were locked"
+        )
+    elif locked.judgments != planned.judgments:
+        what.append(
+            f"is about {counted(planned.queries, 'query', 'queries')} whose ids, texts or judgments changed since it was locked"
+        )
+    if locked.owner != planned.owner:
+        what.append(f"is made by {planned.owner}, and {locked.owner} was locked")
+    if locked.measure != planned.measure:
+        what.append(f"compares {_said(planned.measure)}, and {_said(locked.measure)} was locked")
+    if (locked.a, locked.b) != (planned.a, planned.b):
+        what.append(
+            f"compares {_said(planned.a)} with {_said(planned.b)}, and {_said(locked.a)} with"
+            f" {_said(locked.b)} was locked"
+        )
+    return f"{goldset}: {planned.name!r} {' and '.join(what)}; lock the change with a reason"
+
+
+def _said(name: str) -> str:
+    return name or "what has no name"
 
 
 def queries_of(qrels: Qrels, split: str) -> tuple[str, ...]:
@@ -122,7 +168,12 @@ def never_with(planned: Planned, n: int, threshold: float, scored: str) -> str:
     )
 
 
-def _intent(session: Session, item: pytest.Item, marks: Sequence[pytest.Mark]) -> Intent | None:
+def _intent(
+    session: Session,
+    item: pytest.Item,
+    marks: Sequence[pytest.Mark],
+    parts: dict[tuple[str, str], tuple[int, str]],
+) -> Intent | None:
     problem = _marker_problem(marks)
     if problem:
         return Intent(problem=problem)
@@ -138,16 +189,26 @@ def _intent(session: Session, item: pytest.Item, marks: Sequence[pytest.Mark]) -
     (goldset,) = choice.names
     (name,), split = marks[0].args, marks[0].kwargs.get("split")
     try:
-        qrels = session.goldsets.get(goldset).qrels
+        whole = session.goldsets.get(goldset)
     except RetrievalError:
         return None
     if split is None:
-        split = default_split(qrels)
+        split = default_split(whole.qrels)
     try:
-        queries_of(qrels, split)
+        if (goldset, split) not in parts:
+            parts[goldset, split] = _part(whole, split)
     except InputError as error:
         return Intent(goldset, problem=f"planned comparison {name!r}: {error}; {USAGE}")
-    return Intent(goldset, Planned(name, split, _owner(item, session.goldsets.home(goldset))))
+    queries, judgments = parts[goldset, split]
+    owner = _owner(item, session.goldsets.home(goldset))
+    return Intent(goldset, Planned(name, split, owner, queries, judgments))
+
+
+def _part(goldset: GoldSet, split: str) -> tuple[int, str]:
+    """Return how many queries a split holds, and a short digest of their texts and judgments."""
+    members = queries_of(goldset.qrels, split)
+    texts = {str(query_id): str(text) for query_id, text in goldset.queries["query"].items()}
+    return len(members), short(judgments_digest(goldset.qrels.select(members), texts, goldset.grades))
 
 
 def _marker_problem(marks: Sequence[pytest.Mark]) -> str:
@@ -184,7 +245,7 @@ def _shared(goldset: str, name: str, nodeids: Iterable[str]) -> str:
     )
 
 
-def counted(plans: Mapping[str, Plan], goldset: str) -> str:
+def totals(plans: Mapping[str, Plan], goldset: str) -> str:
     """Return how many comparisons a plan holds and what that makes of its threshold."""
     plan = plans[goldset]
     number = len(plan.comparisons)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -16,13 +17,24 @@ import pytest
 
 from pytest_retrieval import assertions
 from pytest_retrieval.errors import RetrievalError, SettingsError, Unavailable
-from pytest_retrieval.files.plan import PLAN, Plan, Planned, load_plan, save_plan
+from pytest_retrieval.files.plan import PLAN, Plan, Planned, load_plan, parse_plan, save_plan
+from pytest_retrieval.files.revision import committed
 from pytest_retrieval.plugin.comparing import NOTES, TASK, Comparing, Notes, Task
 from pytest_retrieval.plugin.ending import fail_session
-from pytest_retrieval.plugin.intents import TEST, Intent, counted, intents_of, never
+from pytest_retrieval.plugin.intents import (
+    LOCK,
+    TEST,
+    WHY,
+    Intent,
+    changed,
+    totals,
+    intents_of,
+    never,
+)
 from pytest_retrieval.plugin.items import skip
 from pytest_retrieval.plugin.xdist import is_worker
 from pytest_retrieval.report.plan import exploratory_lines, look_lines, planned_lines
+from pytest_retrieval.stats.thresholds import format_threshold
 
 if TYPE_CHECKING:
     from pytest_retrieval.model import GoldSet, Qrels
@@ -31,8 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Planning"]
 
-LOCK = "pytest --retrieval-lock"
-WHY = ' --retrieval-reason "why"'
+_PLANNED = "pytest_retrieval_planned"
 
 
 @final
@@ -52,6 +63,7 @@ class Planning:
         self._gate_cell = gate_cell
         self._plans: dict[str, Plan | None] = {}
         self._selected = 0
+        self._marked: set[str] = set()
         self._node: pytest.Item | None = None
         self._notes: dict[str, dict[str, Any]] = {}
         self._told: list[str] = []
@@ -83,6 +95,7 @@ class Planning:
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Replace planned tests that may not run, and add an item for each comparison that has no test."""
         intents = intents_of(self._session, items)
+        self._marked = {intent.goldset for intent in intents.values() if intent.planned is not None}
         plans = {name: self._plan(name) for name in self._session.goldsets.folders}
         gone = {name: self._gone(name, plan, intents) for name, plan in plans.items() if plan is not None}
         after = self._after(plans, intents, gone)
@@ -96,8 +109,9 @@ class Planning:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Count the items that lock something and that this process was told to run."""
-        self._selected = sum(isinstance(item, PlanItem) and item.locks for item in session.items)
+        """Count the comparisons that this process was told to lock."""
+        if self._session.settings.lock:
+            self._selected = sum(NOTES in item.stash for item in session.items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -111,7 +125,7 @@ class Planning:
         try:
             result = yield
         except Unavailable as unavailable:
-            if task is None or self._session.settings.fail_unavailable:
+            if task is None or task.locking or self._session.settings.fail_unavailable:
                 raise
             skip(f"{task.planned.name}: not compared, a retriever is unavailable: {unavailable.reason}")
         if task is not None and (NOTES not in item.stash or item.stash[NOTES].planned is None):
@@ -128,13 +142,18 @@ class Planning:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Let what an item compared ride on its report, and show a failing test's comparison in full."""
         report = yield
-        if report.when != "call":
+        task = item.stash.get(TASK, None)
+        if task is not None and task.locking and report.skipped:
+            _refuse_skipped(report, item, task)
+        if report.when != "call" and not report.failed:
             return report
         cell = self._gate_cell(item)
         if cell is not None and TEST in (self._session.goldsets.get(cell[0]).gate_splits or ()):
             item.stash.setdefault(NOTES, Notes(cell[0])).looks.append(f"gate on {cell[1]}")
         notes = item.stash.get(NOTES, None)
         if notes is not None:
+            if report.failed:
+                notes.lock = None
             report.retrieval_plan = {**notes.plain(), "selected": self._selected}  # type: ignore[attr-defined]
             if report.failed and notes.planned is not None:
                 report.sections.append(("planned comparison", str(notes.planned)))
@@ -146,10 +165,17 @@ class Planning:
         if notes is not None and not is_worker(self._session.config):
             self._notes[report.nodeid] = notes
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Learn of which gold sets a worker collected planned comparisons."""
+        self._marked |= set(getattr(node, "workeroutput", {}).get(_PLANNED, ()))
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the plans, if that was asked for and everything that was selected has reported."""
-        if self._session.settings.lock and not is_worker(self._session.config):
+        if is_worker(self._session.config):
+            session.config.workeroutput[_PLANNED] = sorted(self._marked)  # type: ignore[attr-defined]
+        elif self._session.settings.lock:
             for nodeid, text in self._lock():
                 fail_session(session, f"{nodeid.partition('[')[0]}[plan_not_written]", text)
 
@@ -162,10 +188,25 @@ class Planning:
                 terminalreporter.write_line(line)
 
     def _plan(self, goldset: str) -> Plan | None:
-        """Return the plan of a gold set, read once."""
+        """Return the plan of a gold set, read once; while locking, one that was removed is not forgotten."""
         if goldset not in self._plans:
-            self._plans[goldset] = load_plan(self._session.goldsets.home(goldset))
+            home = self._session.goldsets.home(goldset)
+            plan = load_plan(home)
+            if plan is None and self._session.settings.lock:
+                plan = self._removed(goldset, home / PLAN)
+            self._plans[goldset] = plan
         return self._plans[goldset]
+
+    def _removed(self, goldset: str, path: Path) -> Plan | None:
+        """Return the plan that the last commit has and the folder has not."""
+        data = committed(path)
+        if data is None:
+            return None
+        self._told.append(f"{goldset}: {PLAN} is gone here; what the last commit has counts as locked")
+        try:
+            return parse_plan(data, f"{PLAN} of the last commit")
+        except SettingsError:  # it was there, so a reason is needed, whatever it held
+            return Plan(self._session.goldsets.get(goldset).alpha)
 
     def _note_look(self, what: str, qrels: Qrels) -> None:
         """Note that an assertion helper looked at the test split."""
@@ -226,25 +267,28 @@ class Planning:
                 name, entry, planned, after
             )
             if problem:
-                return PlanItem.in_place_of(item, problem)
-            done = "locked already" if entry == planned else "locked"
-            text = f"{planned.name}: {done}, not run; it runs without --retrieval-lock"
-            notes = Notes(name, planned.name, lock=planned)
-            return PlanItem.in_place_of(item, text, notes)
+                return PlanItem.in_place_of(item, problem, Notes(name, planned.name))
+            free = plan is None or bool(self._session.settings.reason)
+            item.stash[TASK] = Task(name, planned, would_be, would_be.threshold, True, entry, free)
+            item.stash[NOTES] = Notes(name, planned.name, lock=_kept(entry, planned))
+            return item
+        if plan is not None and plan.is_loosened:
+            return PlanItem.in_place_of(item, f"{_loosened(name, plan)}:  {LOCK}{WHY}")
         if plan is None or entry is None:
             why = WHY if plan is not None else ""
             return PlanItem.in_place_of(
                 item,
                 f"{name}: {planned.name!r} is not locked, so it is not planned. Lock it before you look at"
-                f" results:  {LOCK}{why}\nthe plan would then hold {counted(after, name)}",
+                f" results:  {LOCK}{why}\nthe plan would then hold {totals(after, name)}",
             )
-        if entry != planned:
-            return PlanItem.in_place_of(item, _changed(name, entry, planned) + f":  {LOCK}{WHY}")
+        if entry.before_it_ran != planned:
+            as_locked = replace(planned, measure=entry.measure, a=entry.a, b=entry.b)
+            return PlanItem.in_place_of(item, changed(name, entry, as_locked) + f":  {LOCK}{WHY}")
         threshold = self._threshold(name, planned, plan)
         problem = never(goldset, planned, threshold)
         if problem:
             return PlanItem.in_place_of(item, problem)
-        item.stash[TASK] = Task(name, planned, plan, threshold)
+        item.stash[TASK] = Task(name, entry, plan, threshold)
         item.stash[NOTES] = Notes(name, planned.name)
         return item
 
@@ -272,16 +316,20 @@ class Planning:
         self, goldset: str, entry: Planned | None, planned: Planned, after: Mapping[str, Plan]
     ) -> str:
         """Return why a comparison cannot be locked now, or an empty string."""
-        if entry == planned or self._plan(goldset) is None or self._session.settings.reason:
+        plan = self._plan(goldset)
+        if plan is None or self._session.settings.reason:
             return ""
-        what = (
-            f"{goldset}: {planned.name!r} would be added to a plan that is locked"
-            if entry is None
-            else _changed(goldset, entry, planned)
-        )
+        if plan.is_loosened:
+            what = _loosened(goldset, plan)
+        elif entry is None:
+            what = f"{goldset}: {planned.name!r} would be added to a plan that is locked"
+        elif entry.before_it_ran != planned:
+            what = changed(goldset, entry, replace(planned, measure=entry.measure, a=entry.a, b=entry.b))
+        else:
+            return ""
         return (
             f"{what}. Say why, every result will print it:  {LOCK}{WHY}\nthe plan would then hold"
-            f" {counted(after, goldset)}"
+            f" {totals(after, goldset)}"
         )
 
     def _vanished(
@@ -290,22 +338,24 @@ class Planning:
         """Return the item of a locked comparison that has no test."""
         parent = PlanFile.from_parent(session, path=self._session.goldsets.home(goldset) / PLAN)
         text = f"{goldset}: {planned.name!r} is locked, and its test {planned.owner} is gone"
-        then = f"the plan would then hold {counted(after, goldset)}"
+        then = f"the plan would then hold {totals(after, goldset)}"
         settings = self._session.settings
+        notes: Notes | None
         if settings.lock and settings.reason:
             notes = Notes(goldset, planned.name, gone=planned.name)
             return PlanItem.from_parent(
                 parent, name=planned.name, message=f"{text}: taken out of the plan", notes=notes
             )
         message = f"{text}. Bring it back, or take it out of the plan and say why:  {LOCK}{WHY}\n{then}"
-        return PlanItem.from_parent(parent, name=planned.name, message=message)
+        notes = Notes(goldset, planned.name) if settings.lock else None
+        return PlanItem.from_parent(parent, name=planned.name, message=message, notes=notes)
 
     def _lock(self) -> list[tuple[str, str]]:
         """Write every plan that changed; return a planned test and the reason for each that cannot be."""
         notes = [note for note in self._notes.values() if note["lock"] or note["gone"]]
-        if len(notes) < self._selected or any(len(notes) < note["selected"] for note in notes):
-            most = max([self._selected, *(note["selected"] for note in notes)])
-            self._told.append(f"plans not written: {len(notes)} of {most} planned tests reported")
+        most = max([self._selected, *(note["selected"] for note in self._notes.values())])
+        if len(notes) < most:
+            self._told.append(f"plans not written: {len(notes)} of {most} planned comparisons can be locked")
             return []
         unwritten = []
         if not notes:
@@ -328,21 +378,25 @@ class Planning:
         old = self._plan(name)
         plan = old or Plan(self._session.goldsets.get(name).alpha)
         new = plan.locked(found, gone)
-        if old is not None and new.comparisons == old.comparisons:
-            self._told.append(f"{name}: nothing to lock; the plan is as it was: {counted({name: old}, name)}")
+        home = self._session.goldsets.home(name)
+        if old is not None and new.comparisons == old.comparisons and not old.is_loosened:
+            self._told.append(f"{name}: nothing to lock; the plan is as it was: {totals({name: old}, name)}")
+            if not (home / PLAN).exists():
+                save_plan(home, old)
             return
         new = new.locked((), reason=self._session.settings.reason)
-        save_plan(self._session.goldsets.home(name), new)
+        save_plan(home, new)
         self._plans[name] = new
         self._told.append(
-            f"{name}: locked {counted({name: new}, name)}; review and commit {PLAN}, then run pytest"
+            f"{name}: locked {totals({name: new}, name)}; review and commit {PLAN}, then run pytest"
         )
 
     def _summary(self) -> list[str]:
         lines = list(self._told)
         if not self._session.settings.lock:
             details = self._session.settings.details
-            for name in sorted({note["goldset"] for note in self._notes.values() if note["goldset"]}):
+            of_notes = {note["goldset"] for note in self._notes.values() if note["goldset"]}
+            for name in sorted(of_notes | self._marked):
                 notes = [note for note in self._notes.values() if note["goldset"] == name]
                 plan = self._plan(name)
                 if plan is not None and plan.comparisons:
@@ -362,7 +416,7 @@ class PlanFile(pytest.File):
 
 @final
 class PlanItem(pytest.Item):
-    """An item whose outcome is known before it runs: it fails, or it is skipped where it locks something."""
+    """An item whose outcome is known before it runs: it fails, or it is skipped where it locks a loss."""
 
     def __init__(
         self,
@@ -375,7 +429,7 @@ class PlanItem(pytest.Item):
         super().__init__(**arguments)
         self._message = message
         self._place = place
-        self.locks = notes is not None
+        self._locks = notes is not None and bool(notes.gone)
         if notes is not None:
             self.stash[NOTES] = notes
 
@@ -392,8 +446,8 @@ class PlanItem(pytest.Item):
         return made
 
     def runtest(self) -> None:
-        """Fail, or skip what was only locked."""
-        if self.locks:
+        """Fail, or skip what was only taken out of a plan."""
+        if self._locks:
             pytest.skip(self._message)
         pytest.fail(self._message, pytrace=False)
 
@@ -402,11 +456,27 @@ class PlanItem(pytest.Item):
         return super().reportinfo() if self._place is None else self._place
 
 
-def _changed(goldset: str, entry: Planned, planned: Planned) -> str:
-    """Return how a test differs from what was locked, as the beginning of a sentence."""
-    what = []
-    if entry.split != planned.split:
-        what.append(f"is about the split {planned.split!r}, and {entry.split!r} was locked")
-    if entry.owner != planned.owner:
-        what.append(f"is made by {planned.owner}, and {entry.owner} was locked")
-    return f"{goldset}: {planned.name!r} {' and '.join(what)}; lock the change with a reason"
+def _kept(locked: Planned | None, planned: Planned) -> Planned | None:
+    """Return what stays locked about a test whose measure and sides cannot be learned here."""
+    return locked if locked is not None and locked.before_it_ran == planned else None
+
+
+def _refuse_skipped(report: pytest.TestReport, item: pytest.Item, task: Task) -> None:
+    """Fail a test that was to tell what it compares and was skipped, unless it is locked already."""
+    notes = item.stash[NOTES]
+    if notes.lock is None:
+        why = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = (
+            f"{task.planned.name}: skipped here, so what it compares is not known, and it cannot be locked:"
+            f" {why}"
+        )
+
+
+def _loosened(goldset: str, plan: Plan) -> str:
+    """Return that a plan is looser than it was locked, as the beginning of a sentence."""
+    return (
+        f"{goldset}: {PLAN} gives the threshold {format_threshold(plan.threshold)}, and"
+        f" {format_threshold(plan.locked_threshold or 0)} was locked: alpha was raised, or a comparison taken"
+        " out, by hand. Put it back, or lock the change and say why"
+    )

@@ -19,7 +19,7 @@ from pytest_retrieval.retrievers.calling import retrieve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Retrievals", "Runs"]
+__all__ = ["Retrievals", "Runs", "Unretrieved"]
 
 
 @final
@@ -149,25 +149,48 @@ class Runs(Mapping[str, Run]):
 
     It asks for the fixture `retrievers` only when a run is missing, with the request of the test that runs
     now, so that a conftest nearer to the test may bring retrievers of its own.
+
+    Parameters
+    ----------
+    goldset, retrievals
+        Whose queries, and what was retrieved so far.
+    retrievers
+        Function that returns the value of the fixture `retrievers`.
+    only_named
+        Function that says whether the test that runs now needs the names of runs and not their rankings.
     """
 
     def __init__(
-        self, goldset: GoldSet, retrievals: Retrievals, retrievers: Callable[[], Mapping[str, object]]
+        self,
+        goldset: GoldSet,
+        retrievals: Retrievals,
+        retrievers: Callable[[], Mapping[str, object]],
+        only_named: Callable[[], bool] = lambda: False,
     ) -> None:
         self._goldset = goldset
         self._retrievals = retrievals
         self._retrievers = retrievers
+        self._only_named = only_named
 
     def __getitem__(self, name: str) -> Run:
-        return self.again(name, 0)
+        __tracebackhide__ = True
+        if not self._only_named():
+            return self.again(name, 0)
+        self._check_known(name)
+        return Unretrieved(name, lambda: self.again(name, 0))
 
     def again(self, name: str, repeat: int) -> Run:
         """Return another retrieval by the same retriever, the first of all for 0."""
+        __tracebackhide__ = True
         check_required(self._goldset, name)
+        return self._retrievals.run(self._goldset, name, self._check_known(name), repeat)
+
+    def _check_known(self, name: str) -> Mapping[str, object]:
+        __tracebackhide__ = True
         retrievers = self._asked()
         if name not in retrievers:
             raise KeyError(f"no retriever is named {name!r}; there are {listed(retrievers) or 'none'}")
-        return self._retrievals.run(self._goldset, name, retrievers, repeat)
+        return retrievers
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._asked())
@@ -187,6 +210,28 @@ class Runs(Mapping[str, Run]):
             f"the fixture `retrievers` returned {type(retrievers).__name__}; a mapping name → retriever is"
             ' needed: {"bm25": BM25(catalog)}'
         )
+
+
+class Unretrieved(Run):  # type: ignore[misc]  # final for everybody else
+    """A run known by its name, whose rankings are retrieved when somebody first looks into it.
+
+    Locking a plan has to know what a test compares, and nothing of how well it does.
+    """
+
+    __slots__ = ("_retrieve",)
+
+    def __init__(self, name: str, retrieve: Callable[[], Run]) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "_retrieve", retrieve)
+
+    def __getattr__(self, attribute: str) -> Any:
+        """Retrieve: every attribute of a run but its name is missing until then."""
+        if attribute not in Run.__slots__:  # type: ignore[attr-defined]
+            raise AttributeError(f"a Run has no {attribute!r}")
+        run = self._retrieve()
+        for name in Run.__slots__:  # type: ignore[attr-defined]
+            object.__setattr__(self, name, getattr(run, name))
+        return getattr(self, attribute)
 
 
 def check_required(goldset: GoldSet, name: str) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["exploratory_lines", "look_lines", "planned_lines"]
 
-VERDICT_LINES = 5
+VERDICT_LINES = 6
 """Lines of a comparison's block that hold its verdict; the rest stands beside it."""
 
 MOST_LOOKS = 10
@@ -54,7 +54,7 @@ def planned_lines(
 
 
 def exploratory_lines(notes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return three lines per comparison that nobody planned, under one line that says what they are."""
+    """Return how each comparison that nobody planned begins, under one line that says what they are."""
     blocks = [block for note in notes for block in note["exploratory"]]
     if not blocks:
         return []

@@ -7,18 +7,18 @@ the rest.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 from pytest_retrieval.errors import InputError, MeasureError, QueryMismatchError, listed
 from pytest_retrieval.measures.notation import Measure, parse
 from pytest_retrieval.measures.rank import MeasureKind
-from pytest_retrieval.measures.table import ScoreTable, evaluate
+from pytest_retrieval.measures.table import RUN, ScoreTable, evaluate
 from pytest_retrieval.model import Qrels, Run
 from pytest_retrieval.stats.comparison import Comparison, compare_scores
 from pytest_retrieval.stats.pairing import Scores
 
-__all__ = ["compare"]
+__all__ = ["Compared", "compare", "compared_of"]
 
 
 def compare(
@@ -84,37 +84,97 @@ def compare(
     >>> compare({"q1": 0.2, "q2": 0.4}, {"q1": 0.1, "q2": 0.4}).decidable
     False
     """
-    known: Measure | None
+    compared = compared_of(a, b, measure, kinds)
+    known = compared.measure
     sides: tuple[Scores, Scores]
     unanswered: list[tuple[str, tuple[str, ...]]] = []
-    if isinstance(a, Run) and isinstance(b, Run):
-        if measure is None:
-            raise MeasureError('two runs are compared on a measure: compare(a, b, "recall@5", qrels=qrels)')
+    if known is not None and isinstance(a, Run) and isinstance(b, Run):
         if qrels is None:
             raise InputError("two runs are compared on judgments: compare(a, b, measure, qrels=qrels)")
-        known = parse(measure, kinds)
         sides = _scored(a, known, qrels, "a"), _scored(b, known, qrels, "b")
-        name = name or _label(a, b, known)
         without = ((run.name or side, _unanswered(run, known, qrels)) for side, run in (("a", a), ("b", b)))
         unanswered = [(run, queries) for run, queries in without if queries]
-    elif isinstance(a, Run) or isinstance(b, Run):
-        raise InputError(
-            f"a is a {type(a).__name__} and b is a {type(b).__name__}; give two runs, or the scores of both:"
-            " compare(a, b, measure, qrels=qrels)"
-        )
     else:
-        known, sides = _measure_of(a, b, measure, kinds), (_scores(a, "a"), _scores(b, "b"))
+        sides = _scores(a, "a"), _scores(b, "b")
     result = compare_scores(
         *sides,
         threshold=threshold,
         higher_is_better=known is None or known.higher_is_better,
-        name=name,
-        measure="" if known is None else known.name,
+        name=name or compared.label,
+        measure=compared.measure_name,
         seed=seed,
         exploratory=exploratory,
         by=_classes(by, qrels),
     )
-    return replace(result, unanswered=tuple(unanswered)) if unanswered else result
+    return replace(result, unanswered=tuple(unanswered), a=compared.a, b=compared.b)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What a comparison is of, known before anything is scored.
+
+    Attributes
+    ----------
+    measure
+        None where nothing says what the scores are.
+    a, b
+        Names of both sides; empty where nothing says one.
+    """
+
+    measure: Measure | None
+    a: str
+    b: str
+
+    @property
+    def measure_name(self) -> str:
+        """The measure's name, or an empty string."""
+        return "" if self.measure is None else self.measure.name
+
+    @property
+    def label(self) -> str:
+        """The comparison's name where none was given: empty unless measure and both sides have one."""
+        named = self.a and self.b and self.measure_name
+        return f"{self.a} over {self.b} on {self.measure_name}" if named else ""
+
+
+def compared_of(
+    a: Run | Scores, b: Run | Scores, measure: str | Measure | None = None, kinds: Sequence[MeasureKind] = ()
+) -> Compared:
+    """Return what would be compared, without looking into either side.
+
+    Parameters are those of `compare`.
+
+    Raises
+    ------
+    MeasureError
+        The measure is missing, unknown, or another one than the scores'.
+    InputError
+        One side is a run and the other is not.
+
+    Examples
+    --------
+    >>> compared_of(Run({}, "hybrid"), Run({}, "bm25"), "R@5").label
+    'hybrid over bm25 on recall@5'
+    """
+    of_runs = [isinstance(side, Run) for side in (a, b)]
+    if any(of_runs) and not all(of_runs):
+        raise InputError(
+            f"a is a {type(a).__name__} and b is a {type(b).__name__}; give two runs, or the scores of both:"
+            " compare(a, b, measure, qrels=qrels)"
+        )
+    if all(of_runs) and measure is None:
+        raise MeasureError('two runs are compared on a measure: compare(a, b, "recall@5", qrels=qrels)')
+    known = (
+        parse(measure, kinds) if measure is not None and all(of_runs) else _measure_of(a, b, measure, kinds)
+    )
+    return Compared(known, _side_name(a), _side_name(b))
+
+
+def _side_name(side: object) -> str:
+    """Return a run's name, or that of the run whose scores a column holds; empty where neither is said."""
+    name = side.name if isinstance(side, Run) else getattr(side, "attrs", {}).get(RUN, "")
+    return name if isinstance(name, str) else ""
 
 
 def _unanswered(run: Run, measure: Measure, qrels: Qrels) -> tuple[str, ...]:
@@ -129,10 +189,6 @@ def _scored(run: Run, measure: Measure, qrels: Qrels, side: str) -> Scores:
             f" it answers {listed(run, 3) or 'nothing'}, judged are {listed(qrels, 3) or 'none'}"
         )
     return evaluate(qrels, run, [measure])[measure]
-
-
-def _label(a: Run, b: Run, measure: Measure) -> str:
-    return f"{a.name} over {b.name} on {measure.name}" if a.name and b.name else ""
 
 
 def _scores(side: Any, what: str) -> Scores:

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from pytest_retrieval.errors import InputError, listed
+from pytest_retrieval.errors import InputError, counted, listed
 from pytest_retrieval.stats.bootstrap import INTERVAL_CAUTION, bootstrap_interval
 from pytest_retrieval.stats.pairing import Pairs, Scores, pair_scores
 from pytest_retrieval.stats.signflip import changes_needed, sign_flip
@@ -20,6 +20,9 @@ from pytest_retrieval.stats.thresholds import format_p, format_threshold, format
 from pytest_retrieval.stats.ttest import paired_t_p
 
 __all__ = ["Comparison", "compare_scores"]
+
+COMPARED = "compared: "
+"""How the line on what was compared begins."""
 
 UNANSWERED = "unanswered by "
 """How the line on queries without results begins."""
@@ -85,6 +88,10 @@ class Comparison:
         Why the plan was last locked anew; empty where it never was, or where there is no plan.
     unanswered : tuple of (str, tuple of str)
         Each run that left queries without any result, which score 0, and which queries; empty for scores.
+    a, b : str
+        Names of both sides; empty where neither run nor column of scores says one.
+    split : str
+        Whose queries were compared; empty where there are no splits, or where that was not said.
     """
 
     name: str
@@ -116,6 +123,9 @@ class Comparison:
     strata: tuple[Comparison, ...] = ()
     plan_reason: str = ""
     unanswered: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    a: str = ""
+    b: str = ""
+    split: str = ""
 
     def __repr__(self) -> str:
         return (
@@ -130,6 +140,7 @@ class Comparison:
         kind = "exploratory permutation p" if self.exploratory else "permutation p"
         low, high = (format_value(end) for end in self.interval)
         lines = [
+            f"{COMPARED}{self._compared_text()}",
             f"mean difference: {format_value(self.mean_difference)}",
             f"wins, losses, ties: {self.wins}, {self.losses}, {self.ties}",
             f"{kind}: {format_p(self.permutation_p, self.threshold)}",
@@ -153,6 +164,14 @@ class Comparison:
             lines.append(f"plan locked anew: {self.plan_reason}")
         block = [f"{label}, {line}" for line in lines]
         return "\n".join([*block, *(row._row_text() for row in self.strata)])
+
+    def _compared_text(self) -> str:
+        sides = f"{self.a} with {self.b}" if self.a and self.b else ""
+        what = " on ".join(part for part in (sides, self.measure) if part)
+        queries = counted(self.n, "query", "queries") + (
+            f" of the split {self.split!r}" if self.split else ""
+        )
+        return f"{what}, {queries}" if what else queries
 
     def _established_text(self) -> str:
         if self.established:

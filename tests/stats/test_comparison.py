@@ -192,6 +192,7 @@ def test_the_report_of_two_planned_comparisons(name, differences, counts, p):
     assert result.n == 30
     low, high = result.interval
     expected = [
+        f"{name}, compared: 30 queries",
         f"{name}, mean difference: {sum(differences) / 30:.3f}",
         f"{name}, wins, losses, ties: {counts}",
         f"{name}, permutation p: {p or f'{result.permutation_p:.3f}'}",
