@@ -98,9 +98,8 @@ def changed(goldset: str, locked: Planned, planned: Planned) -> str:
             f"is about {counted(planned.queries, 'query', 'queries')} now, and {locked.queries} were locked"
         )
     elif locked.judgments != planned.judgments:
-        what.append(
-            f"is about {counted(planned.queries, 'query', 'queries')} whose ids, texts or judgments changed since it was locked"
-        )
+        number = counted(planned.queries, "query", "queries")
+        what.append(f"is about {number} whose ids, texts or judgments changed since it was locked")
     if locked.owner != planned.owner:
         what.append(f"is made by {planned.owner}, and {locked.owner} was locked")
     if locked.measure != planned.measure:

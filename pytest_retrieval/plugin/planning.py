@@ -19,7 +19,7 @@ from pytest_retrieval import assertions
 from pytest_retrieval.errors import RetrievalError, SettingsError, Unavailable
 from pytest_retrieval.files.plan import PLAN, Plan, Planned, load_plan, parse_plan, save_plan
 from pytest_retrieval.files.revision import committed
-from pytest_retrieval.plugin.comparing import NOTES, TASK, Comparing, Notes, Task
+from pytest_retrieval.plugin.comparing import NOTES, TASK, Comparing, Notes, Task, is_locking
 from pytest_retrieval.plugin.ending import fail_session
 from pytest_retrieval.plugin.intents import (
     LOCK,
@@ -27,9 +27,9 @@ from pytest_retrieval.plugin.intents import (
     WHY,
     Intent,
     changed,
-    totals,
     intents_of,
     never,
+    totals,
 )
 from pytest_retrieval.plugin.items import skip
 from pytest_retrieval.plugin.xdist import is_worker
@@ -142,10 +142,10 @@ class Planning:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Let what an item compared ride on its report, and show a failing test's comparison in full."""
         report = yield
-        task = item.stash.get(TASK, None)
-        if task is not None and task.locking and report.skipped:
-            _refuse_skipped(report, item, task)
-        if report.when != "call" and not report.failed:
+        locking = is_locking(item)
+        if locking:
+            _refuse_skipped(report, item)
+        elif report.when != "call":
             return report
         cell = self._gate_cell(item)
         if cell is not None and TEST in (self._session.goldsets.get(cell[0]).gate_splits or ()):
@@ -281,13 +281,13 @@ class Planning:
                 f"{name}: {planned.name!r} is not locked, so it is not planned. Lock it before you look at"
                 f" results:  {LOCK}{why}\nthe plan would then hold {totals(after, name)}",
             )
-        if entry.before_it_ran != planned:
-            as_locked = replace(planned, measure=entry.measure, a=entry.a, b=entry.b)
-            return PlanItem.in_place_of(item, changed(name, entry, as_locked) + f":  {LOCK}{WHY}")
         threshold = self._threshold(name, planned, plan)
         problem = never(goldset, planned, threshold)
         if problem:
             return PlanItem.in_place_of(item, problem)
+        if entry.before_it_ran != planned:
+            as_locked = replace(planned, measure=entry.measure, a=entry.a, b=entry.b)
+            return PlanItem.in_place_of(item, changed(name, entry, as_locked) + f":  {LOCK}{WHY}")
         item.stash[TASK] = Task(name, entry, plan, threshold)
         item.stash[NOTES] = Notes(name, planned.name)
         return item
@@ -461,15 +461,14 @@ def _kept(locked: Planned | None, planned: Planned) -> Planned | None:
     return locked if locked is not None and locked.before_it_ran == planned else None
 
 
-def _refuse_skipped(report: pytest.TestReport, item: pytest.Item, task: Task) -> None:
+def _refuse_skipped(report: pytest.TestReport, item: pytest.Item) -> None:
     """Fail a test that was to tell what it compares and was skipped, unless it is locked already."""
     notes = item.stash[NOTES]
-    if notes.lock is None:
+    if report.skipped and notes.lock is None:
         why = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         report.outcome = "failed"
         report.longrepr = (
-            f"{task.planned.name}: skipped here, so what it compares is not known, and it cannot be locked:"
-            f" {why}"
+            f"{notes.name}: skipped here, so what it compares is not known, and it cannot be locked: {why}"
         )
 
 

@@ -9,8 +9,10 @@ import pytest
 from pytest_retrieval.errors import SettingsError
 from pytest_retrieval.files.plan import PLAN, Plan, Planned, load_plan, save_plan
 
-ONE = Planned("hybrid over bm25", "test", "../../test_search.py::test_hybrid")
-TWO = Planned('dense "über" bm25', "", "../../test_search.py::TestIt::test_dense")
+ONE = Planned(
+    "hybrid over bm25", "test", "../../test_search.py::test_hybrid", 30, "6a53", "recall@5", "hybrid", "bm25"
+)
+TWO = Planned('dense "über" bm25', "", "../../test_search.py::TestIt::test_dense", 7, "b258")
 
 
 def test_no_plan(tmp_path):
@@ -18,7 +20,7 @@ def test_no_plan(tmp_path):
 
 
 def test_round_trip(tmp_path):
-    plan = Plan(0.01, (TWO, ONE), ("first", "then 'this'"))
+    plan = Plan(0.01, (TWO, ONE), ("first", "then 'this'"), 0.005)
     save_plan(tmp_path, plan)
     assert load_plan(tmp_path) == plan
     assert tomllib.loads((tmp_path / PLAN).read_text("utf-8"))["comparison"][0]["split"] == ""
@@ -29,7 +31,7 @@ def test_round_trip(tmp_path):
 
 def test_an_emptied_plan_keeps_its_reasons(tmp_path):
     save_plan(tmp_path, Plan(0.05, (ONE,)).locked((), [ONE.name], "given up"))
-    assert load_plan(tmp_path) == Plan(0.05, (), ("given up",))
+    assert load_plan(tmp_path) == Plan(0.05, (), ("given up",), 0.05)
 
 
 def test_comments_within_tables_stay(tmp_path):
@@ -56,28 +58,60 @@ def test_locking_replaces_by_name_and_sorts():
     assert (plan.last_reason, Plan(0.05).last_reason) == ("moved", "")
 
 
-TABLE = '[[comparison]]\nname = "x"\nsplit = "test"\nowner = "t.py::test_x"\n'
+KEYS = (
+    'name = "x"\nsplit = "test"\nowner = "t.py::test_x"\nmeasure = ""\na = ""\nb = ""\njudgments = "6a53"\n'
+)
+TABLE = f"[[comparison]]\n{KEYS}queries = 30\n"
 
 
 @pytest.mark.parametrize(
     "text, said",
     [
         ("", ["alpha is None"]),
+        ("alpha = 0.05", ["threshold is None; allowed is a number above 0"]),
+        (
+            "alpha = 0.05\nthreshold = 0.05\n" + TABLE.replace("queries = 30", "queries = true"),
+            ["number 1: queries is True; a whole number above 0 is needed"],
+        ),
         ("alpha = true", ["alpha is True; allowed is a number above 0 and below 1"]),
         ("alpha = 1", ["alpha is 1;"]),
-        ("alpha = 0.05\nreasons = 3", ["reasons is 3; allowed is a list of texts"]),
-        ("alpha = 0.05\nreasons = ['']", ["reasons is ['']"]),
-        ("alpha = 0.05\ncomparison = 3", ["comparison is 3; a planned comparison is a table [[comparison]]"]),
-        ("alpha = 0.05\ncomparison = [3]", ["[[comparison]] number 1 is 3"]),
-        ("alpha = 0.05\nalfa = 1", ["unknown key 'alfa'; allowed are alpha, reasons and [[comparison]]"]),
-        ("alpha = 0.05\n" + TABLE + "threshold = 0.05", ["[[comparison]] number 1: unknown key 'threshold'"]),
-        ("alpha = 0.05\n" + TABLE.replace('"x"', '" "'), ["number 1: name is ' '; a text is needed"]),
-        ("alpha = 0.05\n" + TABLE.replace('split = "test"\n', ""), ["number 1: split is None"]),
-        ("alpha = 0.05\n" + TABLE.replace("::test_x", ""), ["owner is 't.py'; a test such as"]),
-        ("alpha = 0.05\n" + TABLE + TABLE, ["'x' is planned twice (a merge?)"]),
-        ("alpha = 2\nreasons = 3\nkey = 1\n" + TABLE + "more = 1", ["4 problems", "alpha", "key", "more"]),
+        ("alpha = 0.05\nthreshold = 0.05\nreasons = 3", ["reasons is 3; allowed is a list of texts"]),
+        ("alpha = 0.05\nthreshold = 0.05\nreasons = ['']", ["reasons is ['']"]),
+        (
+            "alpha = 0.05\nthreshold = 0.05\ncomparison = 3",
+            ["comparison is 3; a planned comparison is a table [[comparison]]"],
+        ),
+        ("alpha = 0.05\nthreshold = 0.05\ncomparison = [3]", ["[[comparison]] number 1 is 3"]),
+        (
+            "alpha = 0.05\nthreshold = 0.05\nalfa = 1",
+            ["unknown key 'alfa'; allowed are alpha, threshold, reasons and [[comparison]]"],
+        ),
+        (
+            "alpha = 0.05\nthreshold = 0.05\n" + TABLE + "threshold = 0.05",
+            ["[[comparison]] number 1: unknown key 'threshold'"],
+        ),
+        (
+            "alpha = 0.05\nthreshold = 0.05\n" + TABLE.replace('"x"', '" "'),
+            ["number 1: name is ' '; a text is needed"],
+        ),
+        (
+            "alpha = 0.05\nthreshold = 0.05\n" + TABLE.replace('split = "test"\n', ""),
+            ["number 1: split is None"],
+        ),
+        (
+            "alpha = 0.05\nthreshold = 0.05\n" + TABLE.replace("::test_x", ""),
+            ["owner is 't.py'; a test such as"],
+        ),
+        ("alpha = 0.05\nthreshold = 0.05\n" + TABLE + TABLE, ["'x' is planned twice (a merge?)"]),
+        (
+            "alpha = 2\nthreshold = 0.05\nreasons = 3\nkey = 1\n" + TABLE + "more = 1",
+            ["4 problems", "alpha", "key", "more"],
+        ),
         ("alpha = ", ["not readable as TOML", "take the file back"]),
-        ("alpha = 0.05\n<<<<<<< HEAD\n" + TABLE, ["marks of a merge conflict", "lock again"]),
+        (
+            "alpha = 0.05\nthreshold = 0.05\n<<<<<<< HEAD\n" + TABLE,
+            ["marks of a merge conflict", "lock again"],
+        ),
     ],
 )
 def test_faults(tmp_path, text, said):
@@ -90,6 +124,6 @@ def test_faults(tmp_path, text, said):
 
 
 def test_not_utf_8(tmp_path):
-    (tmp_path / PLAN).write_bytes(b"alpha = 0.05\n# \xff\n")
-    with pytest.raises(SettingsError, match="byte 16 is not UTF-8"):
+    (tmp_path / PLAN).write_bytes(b"alpha = 0.05\nthreshold = 0.05\n# \xff\n")
+    with pytest.raises(SettingsError, match="byte 33 is not UTF-8"):
         load_plan(tmp_path)

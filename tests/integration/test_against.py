@@ -188,10 +188,30 @@ def test_a_comparison_taken_out_of_the_plan_passes_plainly_and_not_against_main(
 def test_a_larger_alpha_passes_plainly_and_not_against_main(planned):
     plan = planned.goldset / "plan.toml"
     plan.write_text(plan.read_text().replace("alpha = 0.4", "alpha = 0.9"))
+    assert planned.run().ret == 1
+    planned.run("--retrieval-lock", "--retrieval-reason", "an alpha of our own")
     assert planned.run().ret == 0
     result = judged(planned)
     result.assert_outcomes(failed=1, passed=6)
     result.stdout.fnmatch_lines(["  alpha 0.4 → 0.9 (favours this branch)"])
+
+
+def test_another_measure_passes_plainly_and_not_against_main(planned):
+    planned.write("test_plan.py", (planned.path / "test_plan.py").read_text().replace("recall@2", "mrr@2", 1))
+    planned.run("--retrieval-lock", "--retrieval-reason", "what users see")
+    assert planned.run().ret == 0
+    result = judged(planned)
+    result.assert_outcomes(failed=1, passed=6)
+    result.stdout.fnmatch_lines(["  'bm25 over nothing' compares recall@2 → mrr@2 (favours this branch)"])
+
+
+def test_other_judgments_are_told_and_pass(planned):
+    qrels = planned.goldset / "qrels.trec"
+    qrels.write_text(qrels.read_text() + "i1 0 c 1\n")
+    planned.run("--retrieval-lock", "--retrieval-reason", "judged more")
+    result = judged(planned)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["  'bm25 over nothing' is about other judgments"])
 
 
 def test_a_comparison_that_is_new_on_the_branch_is_told_and_passes(planned):

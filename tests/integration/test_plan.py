@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import tomllib
 
 import pytest
@@ -123,13 +124,19 @@ def test_locking_writes_the_plan_and_runs_nothing(shop):
     result.stdout.fnmatch_lines(
         ["store: locked 2 planned comparisons, each established below 0.025; review and commit plan.toml*"]
     )
-    assert shop.locked() == {
+    locked = shop.locked()
+    digests = {table.pop("judgments") for table in locked["comparison"]}
+    part = {"measure": "mrr@10", "b": "bm25", "split": "test", "queries": 30}
+    file = "../../tests/test_plans.py"
+    assert locked == {
         "alpha": 0.05,
+        "threshold": 0.025,
         "comparison": [
-            {"name": "dense over bm25", "split": "test", "owner": "../../tests/test_plans.py::test_dense"},
-            {"name": "hybrid over bm25", "split": "test", "owner": "../../tests/test_plans.py::test_hybrid"},
+            {"name": "dense over bm25", "a": "dense", "owner": f"{file}::test_dense", **part},
+            {"name": "hybrid over bm25", "a": "hybrid", "owner": f"{file}::test_hybrid", **part},
         ],
     }
+    assert len(digests) == 1
     assert shop.project.lines("calls") == []
 
 
@@ -151,6 +158,7 @@ def test_the_locked_comparisons_run_and_are_printed(planned):
         [
             "store, planned comparisons: 2",
             "store, p-value threshold: 0.025",
+            "dense over bm25, compared: dense with bm25 on mrr@10, 30 queries of the split 'test'",
             "dense over bm25, mean difference: 0.033",
             "dense over bm25, wins, losses, ties: 2, 0, 28",
             "dense over bm25, permutation p: 0.500",
@@ -379,6 +387,190 @@ def test_a_changed_owner_fails(planned):
     planned.run().assert_outcomes(passed=2)
 
 
+@pytest.mark.parametrize(
+    "body, said",
+    [
+        (SECOND.replace('"mrr@10"', '"recall@1"'), "compares recall@1, and mrr@10 was locked"),
+        (
+            SECOND.replace('runs["dense"]', 'runs["hybrid"]'),
+            "compares hybrid with bm25, and dense with bm25 was locked",
+        ),
+        (
+            SECOND.replace('runs["dense"], runs["bm25"]', 'runs["bm25"], runs["dense"]'),
+            "compares bm25 with dense, and dense with bm25 was locked",
+        ),
+        (
+            SECOND.replace('runs["dense"], runs["bm25"]', 'dict(runs["dense"]), dict(runs["bm25"])'),
+            "compares what has no name with what has no name, and dense with bm25 was locked",
+        ),
+    ],
+)
+def test_another_measure_or_side_than_was_locked_fails(planned, body, said):
+    planned.tests(FIRST + body)
+    result = planned.run()
+    failed(result, f"store: 'dense over bm25' {said}; lock the change*--retrieval-reason*", others=1)
+    result.stdout.no_fnmatch_line("*dense over bm25, permutation p*")
+    before = planned.plan.read_bytes()
+    planned.lock().assert_outcomes(failed=1, skipped=1)
+    assert planned.plan.read_bytes() == before
+
+
+def test_another_measure_is_locked_with_a_reason(planned):
+    planned.tests(FIRST + SECOND.replace('"mrr@10"', '"recall@1"'))
+    planned.lock("--retrieval-reason", "what users see").assert_outcomes(skipped=2)
+    assert [table["measure"] for table in planned.locked()["comparison"]] == ["recall@1", "mrr@10"]
+    planned.run().assert_outcomes(passed=2)
+
+
+def test_columns_of_scores_are_bound_by_measure_and_run(planned):
+    body = SECOND.replace(
+        'compare(runs["dense"], runs["bm25"], "mrr@10")', "compare(*(column(runs[n], qrels) for n in SIDES))"
+    ).replace("(runs, compare)", "(runs, qrels, compare)")
+    column = (
+        "\nfrom pytest_retrieval import evaluate\nSIDES = ('dense', 'bm25')\n"
+        "def column(run, qrels):\n    return evaluate(qrels, run, ['mrr@10'])['mrr@10']\n"
+    )
+    planned.tests(FIRST + column + body)
+    planned.run().assert_outcomes(passed=2)
+    planned.tests(FIRST + column.replace("'dense'", "'hybrid'") + body)
+    failed(planned.run(), "*compares hybrid with bm25, and dense with bm25 was locked*", others=1)
+
+
+@pytest.mark.parametrize(
+    "splits, grade, said",
+    [
+        ({"q09": "test"}, 1, "is about 31 queries now, and 30 were locked"),
+        ({"q09": "test", "q10": "train"}, 1, "is about 30 queries whose ids, texts or judgments changed"),
+        ({}, 2, "is about 30 queries whose ids, texts or judgments changed since it was locked"),
+    ],
+    ids=["moved", "swapped", "judged"],
+)
+def test_other_questions_or_judgments_than_were_locked_fail_before_retrieval(planned, splits, grade, said):
+    usual = {f"q{number:02}": "train" if number < 10 else "test" for number in range(40)}
+    planned.splits(usual | splits, grade=grade)
+    result = planned.run()
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines([f"store: 'hybrid over bm25' {said}*--retrieval-reason*"])
+    assert planned.project.lines("calls") == []
+    planned.lock().assert_outcomes(failed=2)
+    planned.lock("--retrieval-reason", "pooled deeper").assert_outcomes(skipped=2)
+    planned.run("-k", "dense").assert_outcomes(passed=1, deselected=1)
+
+
+def test_questions_of_another_split_may_change(planned):
+    usual = {f"q{number:02}": "train" if number < 8 else "test" for number in range(40)}
+    planned.splits({query_id: split for query_id, split in usual.items() if query_id not in ("q08", "q09")})
+    planned.run().assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [("alpha = 0.05", "alpha = 0.1"), ('[[comparison]]\nname = "dense', "[[ignored]]\nname = ")],
+    ids=["alpha", "table"],
+)
+def test_a_plan_loosened_by_hand_fails(planned, old, new):
+    text = planned.plan.read_text()
+    if "ignored" in new:
+        planned.plan.write_text(text[: text.index("[[comparison]]")] + text[text.rindex("[[comparison]]") :])
+        planned.tests(FIRST)
+    else:
+        planned.plan.write_text(text.replace(old, new))
+    said = (
+        "store: plan.toml gives the threshold 0.*, and 0.025 was locked: alpha was raised, or a comparison*"
+    )
+    result = planned.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([said])
+    planned.lock().stdout.fnmatch_lines([said])
+    planned.lock("--retrieval-reason", "looser, and everybody may know")
+    result = planned.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["store, plan locked anew: looser, and everybody may know"])
+
+
+def git(shop, *arguments):
+    name = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", *name, *arguments], cwd=shop.project.path, check=True, capture_output=True)
+
+
+def test_a_plan_that_was_removed_is_not_locked_afresh(planned):
+    planned.tests(FIRST)
+    planned.lock("--retrieval-reason", "one is enough")
+    git(planned, "init", "-q")
+    git(planned, "add", "-A")
+    git(planned, "commit", "-qm", "planned")
+    before = planned.plan.read_bytes()
+    planned.plan.unlink()
+    result = planned.lock()
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["store: plan.toml is gone here; what the last commit has counts as locked"])
+    assert planned.plan.read_bytes() == before
+    planned.plan.unlink()
+    planned.tests(FIRST + SECOND)
+    result = planned.lock()
+    result.assert_outcomes(failed=1, skipped=1)
+    result.stdout.fnmatch_lines(["store: 'dense over bm25' would be added to a plan that is locked*"])
+    assert not planned.plan.exists()
+    planned.lock("--retrieval-reason", "two after all").assert_outcomes(skipped=2)
+    assert planned.locked()["reasons"] == ["one is enough", "two after all"]
+
+
+def test_nothing_is_locked_while_one_comparison_cannot_be(shop):
+    never_compares = SECOND.replace('compare(runs["dense"], runs["bm25"], "mrr@10")', "1")
+    shop.tests(FIRST + never_compares.replace('    print(f"threshold', "    #"))
+    for arguments in ([], ["-n2"]):
+        result = shop.lock(*arguments)
+        result.assert_outcomes(failed=1, skipped=1)
+        result.stdout.fnmatch_lines(
+            [
+                "dense over bm25: this test never compared, *",
+                "plans not written: 1 of 2 planned comparisons can be locked",
+            ]
+        )
+        assert not shop.plan.exists()
+    shop.lock("-k", "hybrid").assert_outcomes(skipped=1, deselected=1)
+    assert shop.names() == ["hybrid over bm25"]
+
+
+def test_a_test_skipped_here_stays_locked_and_cannot_be_locked_newly(planned):
+    skipped = "@pytest.mark.skipif(True, reason='no GPU')" + SECOND
+    planned.tests(FIRST + skipped)
+    planned.lock().stdout.fnmatch_lines(["store: nothing to lock; *2 planned comparisons*"])
+    planned.plan.unlink()
+    result = planned.lock()
+    result.assert_outcomes(errors=1, skipped=1)
+    result.stdout.fnmatch_lines(["dense over bm25: skipped here, so what it compares is not known*no GPU*"])
+    assert result.ret == 1
+    assert not planned.plan.exists()
+
+
+def test_a_lock_retrieves_only_what_a_test_looks_into(shop):
+    """Names are enough for most tests; one that counts documents first gets its documents."""
+    looks = SECOND.replace("    result =", "    assert len(runs['dense']) == 40\n    result =")
+    shop.tests(FIRST + looks)
+    shop.lock().assert_outcomes(skipped=2)
+    assert {line.split()[0] for line in shop.project.lines("calls")} == {"dense"}
+    shop.run().assert_outcomes(passed=2)
+
+
+def test_a_misspelt_retriever_or_measure_is_found_while_locking(shop):
+    for old, new, said in (
+        ('runs["hybrid"]', 'runs["hybrd"]', "*no retriever is named 'hybrd'; there are bm25, hybrid, dense*"),
+        ('"mrr@10"', '"mmr@10"', "*MeasureError: *mmr@10*"),
+    ):
+        shop.tests(FIRST.replace(old, new))
+        failed(shop.lock(), said)
+        assert not shop.plan.exists()
+
+
+@pytest.mark.parametrize("arguments", [["-k", "other"], ["-n2", "-k", "other"]], ids=" ".join)
+def test_a_selection_without_planned_tests_says_what_did_not_run(planned, arguments):
+    planned.tests(FIRST + SECOND + "\ndef test_other(): pass\n")
+    result = planned.run(*arguments)
+    result.assert_outcomes(passed=1, deselected=None)
+    result.stdout.fnmatch_lines(["store, planned and not run: 2 (dense over bm25, hybrid over bm25)"])
+
+
 def test_a_plan_too_small_to_establish_anything_fails_before_retrieval(planned):
     planned.splits({f"q{number:02}": "train" if number > 5 else "test" for number in range(40)})
     result = planned.run()
@@ -390,7 +582,7 @@ def test_a_plan_too_small_to_establish_anything_fails_before_retrieval(planned):
         ]
     )
     assert planned.project.lines("calls") == []
-    planned.lock().assert_outcomes(failed=2)
+    planned.lock("--retrieval-reason", "fewer").assert_outcomes(failed=2)
 
 
 def test_six_queries_are_too_few_for_two_plans_and_enough_for_one(shop):
@@ -409,6 +601,7 @@ def test_a_measure_defined_for_too_few_queries_fails(planned):
         gold={f"q{number}": {"a": 1 if number < 18 else 2} for number in range(10, 22)},
         more={f"q{number}": {"split": "test" if number > 10 else "train"} for number in range(10, 22)},
     )
+    planned.lock("--retrieval-reason", "another gold set").assert_outcomes(skipped=2)
     result = planned.run()
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*can never establish anything: mrr@10 has 4 queries of the split 'test'*"])
@@ -528,6 +721,7 @@ def test_scores_of_the_split_only(planned):
         "    a = {q: 1.0 for q in list(qrels)[:-1]}\n"
         "    compare(a, dict.fromkeys(qrels, 0.5))\n"
     )
+    planned.lock("--retrieval-reason", "scores of our own").assert_outcomes(skipped=2)
     failed(planned.run(), "*a has no score for 1 of the 30 queries compared: q39; give NaN*", others=1)
 
 
@@ -575,7 +769,13 @@ def test_a_plan_that_cannot_be_read_ends_the_session(shop, arguments):
     result = shop.project.run_apart(*arguments)
     assert result.ret == 4
     result.stderr.fnmatch_lines(
-        ["*plan.toml: 3 problems", "*alpha is 2*", "*split is None*", "*owner is None*"]
+        [
+            "*plan.toml: 9 problems; *",
+            "*alpha is 2*",
+            "*split is None*",
+            "*queries is None*",
+            "*threshold is*",
+        ]
     )
 
 
@@ -604,7 +804,7 @@ def test_a_plan_that_cannot_be_written_fails_the_session_where_junit_sees_it(sho
 
 def test_nothing_is_written_unless_all_reported(shop):
     shop.tests("def test_first(): assert 0\n", "tests/test_a.py")
-    shop.lock("-x").stdout.fnmatch_lines(["plans not written: 0 of 2 planned tests reported"])
+    shop.lock("-x").stdout.fnmatch_lines(["plans not written: 0 of 2 planned comparisons can be locked"])
     assert not shop.plan.exists()
 
 
