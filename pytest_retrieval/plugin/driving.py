@@ -17,6 +17,7 @@ from pytest_retrieval.plugin.ledger import Ledger
 from pytest_retrieval.plugin.payload import PAYLOAD, payload_of
 from pytest_retrieval.plugin.planning import Planning
 from pytest_retrieval.plugin.session import SESSION, Session
+from pytest_retrieval.plugin.tracebacks import Tracebacks
 from pytest_retrieval.plugin.xdist import Sharing, is_worker
 
 __all__ = ["start"]
@@ -30,6 +31,7 @@ def start(config: pytest.Config, folders: Sequence[Path], recordings: Sequence[P
     config.pluginmanager.register(session.collecting, "retrieval-collecting")
     config.pluginmanager.register(Driving(session), "retrieval-session")
     config.pluginmanager.register(Planning(session, _gate_cell), "retrieval-planning")
+    config.pluginmanager.register(Tracebacks(), "retrieval-tracebacks")
     if config.pluginmanager.has_plugin("xdist"):
         config.pluginmanager.register(Sharing(), "retrieval-sharing")
 

@@ -60,7 +60,7 @@ def _table(rows: Sequence[Feasibility]) -> list[str]:
         if pinned:
             cells |= {"at 0": _percent(row.at_zero), "at 1": _percent(row.at_one)}
         cells["smallest p"] = format_p(row.smallest_p, row.threshold)
-        cells["changes needed"] = str(row.changes_needed) if row.possible else f"{row.changes_needed}, never"
+        cells["changes needed"] = str(row.changes_needed) if row.possible else f"{row.changes_needed} > n"
         cells["drop found"] = NO_DROP if row.drop.drop is None else format_value(row.drop.drop)
         table.append(cells)
     text: str = tabulate(table, headers="keys", disable_numparse=True)
@@ -78,6 +78,7 @@ def _assumptions(rows: Sequence[Feasibility]) -> list[str]:
     lines = [
         "",
         "n: queries for which the measure is defined.",
+        "changes needed: how many queries must change, all in one direction, before it is established.",
         "attainable: mean of the best scores that any ranking could get.",
         f"drop found: the smallest drop of the mean that is found with {100 * rows[0].drop.power:g}% power,"
         f" assuming that {100 * share:g}% of the queries",
@@ -87,7 +88,8 @@ def _assumptions(rows: Sequence[Feasibility]) -> list[str]:
         lines.append("at 0, at 1: share of the pinned scores that cannot fall, and that cannot rise.")
     never = [row for row in rows if not row.possible]
     if never:
+        rows_have = "row has" if len(never) == 1 else "rows have"
         lines.append(
-            f"never: {len(never)} rows have too few queries to establish anything, whatever is retrieved."
+            f"> n: {len(never)} {rows_have} too few queries to establish anything, whatever is retrieved."
         )
     return lines
