@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_retrieval.errors import Problem
+from pytest_retrieval.files.encoding import not_text, not_utf_8
 
 __all__ = ["Line", "Unreadable", "counted", "label_of", "lines_of", "read_bytes", "words_of"]
 
 BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Line(NamedTuple):
@@ -65,8 +65,9 @@ def read_bytes(path: Path, label: str) -> bytes:
         data = _unpacked(data, label)
     elif path.suffix == ".gz" and data:
         raise Unreadable(Problem("ends in .gz but is not gzip; rename it or compress it", label))
-    if data.startswith(_UTF_16):
-        raise Unreadable(Problem("is UTF-16; save it as UTF-8", label, 1))
+    fault = not_text(data)
+    if fault is not None:
+        raise Unreadable(Problem(fault, label))
     data = data.removeprefix(BOM)
     if not data or data.isspace():
         raise Unreadable(Problem("the file is empty", label))
@@ -74,29 +75,25 @@ def read_bytes(path: Path, label: str) -> bytes:
 
 
 def lines_of(data: bytes, label: str) -> tuple[list[Line], list[Problem]]:
-    """Return the lines that are UTF-8, blank ones left out, and a problem for each that is not."""
+    """Return the lines that are UTF-8, blank ones left out, and one problem if there are others."""
     try:
         numbered = enumerate(data.decode().split("\n"), start=1)
         return [Line(number, text.removesuffix("\r")) for number, text in numbered if text.strip()], []
     except UnicodeDecodeError:
         pass
-    lines, problems = [], []
+    lines: list[Line] = []
+    bad: list[tuple[int, int, int]] = []
     for number, raw in enumerate(data.split(b"\n"), start=1):
         try:
             text = raw.decode()
         except UnicodeDecodeError as error:
-            problems.append(
-                Problem(
-                    f"byte {error.start + 1} of the line is 0x{raw[error.start]:02x}, which is not UTF-8;"
-                    " save the file as UTF-8",
-                    label,
-                    number,
-                )
-            )
+            bad.append((number, error.start, raw[error.start]))
             continue
         if text.strip():
             lines.append(Line(number, text.removesuffix("\r")))
-    return lines, problems
+    mixed = sum(not line.text.isascii() for line in lines)
+    number, place, byte = bad[0]
+    return lines, [Problem(not_utf_8(place, byte, len(bad), mixed), label, number)]
 
 
 def words_of(text: str) -> list[str]:

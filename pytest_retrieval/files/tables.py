@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
-from pytest_retrieval.errors import FileError, MissingExtraError, Problem, listed
+from pytest_retrieval.errors import FileError, MissingExtraError, Problem, counted, listed
 from pytest_retrieval.files.content import Line, Unreadable, label_of, lines_of, read_bytes
 from pytest_retrieval.files.json_lines import NoJson, value_of
 
@@ -29,6 +29,7 @@ __all__ = ["SUFFIXES", "Row", "Table", "read_rows", "read_table", "table_of_fram
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 
 _LONGEST_CELL = 2**31 - 1
+_SEPARATORS = (",", ";", "\t", "|")
 
 
 class Row(NamedTuple):
@@ -193,45 +194,99 @@ def _kind(value: object) -> str:
 
 def _cells(text: str, label: str, delimiter: str) -> Table:
     problems: list[Problem] = []
-    rows: list[Row] = []
+    records: list[tuple[int, list[str]]] = []
     header: list[str] | None = None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    records = _numbered(reader)
+    begun = 1
     with _long_cells():
         try:
-            for number, cells in records:
+            for begun, end, cells in _numbered(reader):
                 if header is None:
                     header = cells
-                    problems += _header_problems(header, label, number)
+                    apart = _apart(header, delimiter, label, begun)
+                    if apart is not None:
+                        return Table(label, (), (), False, (apart,))
+                    problems += _header_problems(header, label, begun)
                 elif len(cells) != len(header):
-                    problems.append(
-                        Problem(f"has {len(cells)} cells where the header has {len(header)}", label, number)
-                    )
+                    problems.append(Problem(_wrong_count(cells, header, delimiter), label, begun))
                 else:
-                    rows.append(Row(number, dict(zip(header, cells, strict=True))))
+                    records.append((begun, cells))
+                begun = end + 1
         except csv.Error as error:
-            problems.append(Problem(f"cannot be taken apart: {error}", label, reader.line_num))
-    return Table(label, tuple(header or ()), tuple(rows), False, tuple(problems))
+            problems.append(_torn(error, label, begun, reader.line_num))
+    named = [place for place, name in enumerate(header or ()) if name.strip()]
+    problems += _nameless(header or [], records, label)
+    problems.sort(key=lambda problem: problem.line or 0)
+    columns = [(header or [])[place] for place in named]
+    rows = (
+        Row(number, {name: cells[place] for name, place in zip(columns, named, strict=True)})
+        for number, cells in records
+    )
+    return Table(label, tuple(columns), tuple(rows), False, tuple(problems))
 
 
-def _numbered(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record that is not blank with the line it begins on; a quoted cell may span lines."""
+def _numbered(reader: Any) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield each record that is not blank with its first line and its last; a quoted cell may span lines.
+
+    A record of empty cells is blank too: spreadsheets leave such rows below a table.
+    """
     before = 0
     for cells in reader:
-        if cells:
-            yield before + 1, cells
+        if any(cell.strip() for cell in cells):
+            yield before + 1, reader.line_num, cells
         before = reader.line_num
 
 
+def _apart(header: list[str], delimiter: str, label: str, line: int) -> Problem | None:
+    """Return the problem of a header that another sign separates into columns, or that is none."""
+    if header[0].strip().lower().startswith("sep="):
+        return Problem(f"{header[0]!r} is a note to Excel and no header; remove the line", label, line)
+    if len(header) > 1 or not any(sign in header[0] for sign in _SEPARATORS if sign != delimiter):
+        return None
+    right = "tabs, or with commas in a .csv" if delimiter == "\t" else "commas, or with tabs in a .tsv"
+    return Problem(f"the only column is {header[0]!r}: separate columns with {right}", label, line)
+
+
+def _wrong_count(cells: list[str], header: list[str], delimiter: str) -> str:
+    message = f"has {counted(len(cells), 'cell', 'cells')} where the header has {len(header)}"
+    if len(cells) > len(header) and delimiter == ",":
+        return f"{message}; put a cell that holds a comma in double quotes"
+    return message
+
+
+def _torn(error: csv.Error, label: str, begun: int, line: int) -> Problem:
+    """Return the problem of a file whose quotes do not pair."""
+    if "unexpected end of data" in str(error):
+        message = (
+            "a cell of this row opens a double quote that never closes; a quote in a cell is written twice"
+        )
+        return Problem(message, label, begun)
+    return Problem(
+        f"cannot be taken apart: {error}; within double quotes a quote is written twice", label, line
+    )
+
+
 def _header_problems(header: list[str], label: str, line: int) -> list[Problem]:
-    problems = []
     twice = sorted({name for name in header if name.strip() and header.count(name) > 1})
-    if twice:
-        problems.append(Problem(f"the header names a column twice: {listed(map(repr, twice))}", label, line))
-    empty = [place for place, name in enumerate(header, start=1) if not name.strip()]
-    if empty:
-        problems.append(Problem(f"the header has no name for column {listed(empty)}", label, line))
-    return problems
+    if not twice:
+        return []
+    return [Problem(f"the header names a column twice: {listed(map(repr, twice))}", label, line)]
+
+
+def _nameless(header: list[str], records: list[tuple[int, list[str]]], label: str) -> list[Problem]:
+    """Return a problem for columns that hold something and have no name; empty ones are no columns."""
+    nameless = [place for place, name in enumerate(header) if not name.strip()]
+    filled = {
+        place: number
+        for number, cells in reversed(records)
+        for place in nameless
+        if cells[place].strip()
+    }  # fmt: skip
+    if not filled:
+        return []
+    places = listed(place + 1 for place in sorted(filled))
+    message = f"the header has no name for column {places}, which this row fills; name it or clear it"
+    return [Problem(message, label, min(filled.values()))]
 
 
 @contextmanager

@@ -61,7 +61,9 @@ class TestJsonLines:
             f"t.jsonl:7: is a JSON number; {hint}",
             "t.jsonl:8: names a key twice: 'c'",
             "t.jsonl:9: holds NaN, which is no JSON; write null",
-            "t.jsonl:10: byte 8 of the line is 0xff, which is not UTF-8; save the file as UTF-8",
+            "t.jsonl:10: byte 8 of the line is 0xff, which is not UTF-8; save the file as UTF-8 (in a"
+            " spreadsheet, save as 'CSV UTF-8'), or convert it: iconv -f <its encoding> -t UTF-8, where"
+            " Windows and old spreadsheets mostly write WINDOWS-1252",
             "t.jsonl:11: holds half of a surrogate pair, which is no text",
             "t.jsonl:13: is JSON nested too deeply",
             "t.jsonl:14: is no JSON: Extra data at column 10",
@@ -87,20 +89,64 @@ class TestCells:
     def test_every_problem_is_told_at_once(self, write):
         assert problems_of(write("t.csv", "id,,id, \na,b,c,d\na,b,c\n\na,b,c,d,e\n")) == [
             "t.csv:1: the header names a column twice: 'id'",
-            "t.csv:1: the header has no name for column 2, 4",
+            "t.csv:2: the header has no name for column 2, 4, which this row fills; name it or clear it",
             "t.csv:3: has 3 cells where the header has 4",
-            "t.csv:5: has 5 cells where the header has 4",
+            "t.csv:5: has 5 cells where the header has 4; put a cell that holds a comma in double quotes",
+        ]
+
+    def test_a_tsv_has_no_commas_to_quote(self, write):
+        assert problems_of(write("t.tsv", "id\ttext\na\n\ta\tb\n")) == [
+            "t.tsv:2: has 1 cell where the header has 2",
+            "t.tsv:3: has 3 cells where the header has 2",
+        ]
+
+    def test_what_a_spreadsheet_leaves_around_a_table_is_blank(self, write):
+        path = write("t.csv", "id,text,,\na,b,,\n,,,\n c ,,, \n , ,,\n,,,\n,\n")
+        assert read_rows(path) == [Row(2, {"id": "a", "text": "b"}), Row(4, {"id": " c ", "text": ""})]
+
+    @pytest.mark.parametrize(
+        "name, text, right",
+        [
+            ("t.csv", "id;text\na;b, c\n", "'id;text': separate columns with commas, or with tabs in a .tsv"),
+            ("t.csv", "id\ttext\n", r"'id\ttext': separate columns with commas, or with tabs in a .tsv"),
+            ("t.tsv", "id,text\na,b\tc\n", "'id,text': separate columns with tabs, or with commas in a .csv"),
+        ],
+    )
+    def test_another_separator_is_one_problem(self, write, name, text, right):
+        assert problems_of(write(name, text)) == [f"{name}:1: the only column is {right}"]
+
+    @pytest.mark.parametrize("sign", [",", ";"])
+    def test_a_note_to_excel(self, write, sign):
+        assert problems_of(write("t.csv", f"sep={sign}\nid,text\na,b\n")) == [
+            f"t.csv:1: 'sep={sign if sign == ';' else ''}' is a note to Excel and no header; remove the line"
         ]
 
     def test_a_quote_that_never_closes(self, write):
         assert problems_of(write("t.csv", 'id,text\na,"b\nc,d\n')) == [
-            "t.csv:3: cannot be taken apart: unexpected end of data"
+            "t.csv:2: a cell of this row opens a double quote that never closes; a quote in a cell is"
+            " written twice"
         ]
 
-    def test_wrong_encoding(self, write):
-        assert problems_of(write("t.csv", b"id,text\na,b\nc,caf\xe9\n\xe9,b\n")) == [
-            "t.csv:3: byte 6 of the line is 0xe9, which is not UTF-8; save the file as UTF-8",
-            "t.csv:4: byte 1 of the line is 0xe9, which is not UTF-8; save the file as UTF-8",
+    def test_a_quote_within_quotes(self, write):
+        assert problems_of(write("t.csv", 'id,text\na,b\n\nc,"5" pipe"\nd,e\n')) == [
+            "t.csv:4: cannot be taken apart: ',' expected after '\"'; within double quotes a quote is written"
+            " twice"
+        ]
+
+    def test_wrong_encoding_is_one_problem(self, write):
+        """Three lines are Latin-1; the first bad byte stands in line 3."""
+        text = "id,text\na,b\nc,café\né,b\nd,ü\n".encode("latin-1")
+        assert problems_of(write("t.csv", text)) == [
+            "t.csv:3: byte 6 of the line is 0xe9, which is not UTF-8 (and 2 more lines are not); save the"
+            " file as UTF-8 (in a spreadsheet, save as 'CSV UTF-8'), or convert it: iconv -f <its encoding> -t"
+            " UTF-8, where Windows and old spreadsheets mostly write WINDOWS-1252",
+        ]
+
+    def test_two_encodings_in_one_file(self, write):
+        text = "id,text\na,ö\n".encode() + "b,é\n".encode("latin-1")
+        assert problems_of(write("t.csv", text)) == [
+            "t.csv:3: byte 3 of the line is 0xe9, which is not UTF-8; 1 line holds letters in good UTF-8, so"
+            " the file mixes encodings: write the others anew",
         ]
 
     def test_long_cells(self, write):

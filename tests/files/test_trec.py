@@ -97,7 +97,8 @@ class TestLoadRun:
             "bad.run:2: 5 columns; expected 6 columns (query, Q0, document, rank, score, tag)",
             "bad.run:3: score 'nan' of document 'moa' in query 'q1' is not a number; allowed are numbers and"
             " infinities",
-            "bad.run:5: byte 8 of the line is 0xe9, which is not UTF-8; save the file as UTF-8",
+            "bad.run:5: byte 8 of the line is 0xe9, which is not UTF-8; 1 line holds letters in good"
+            " UTF-8, so the file mixes encodings: write the others anew",
             "bad.run:6: score 'high' of document 'roa' in query 'q1' is not a number; allowed are numbers and"
             " infinities",
             "bad.run:7: score '1_0' of document 'emu' in query 'q1' is not a number; allowed are numbers and"
@@ -122,7 +123,12 @@ class TestUnreadable:
         [
             ("a.run", "", "a.run: the file is empty"),
             ("a.run", " \n\n", "a.run: the file is empty"),
-            ("a.run", RUN.encode("utf-16"), "a.run:1: is UTF-16; save it as UTF-8"),
+            (
+                "a.run",
+                RUN.encode("utf-16"),
+                "a.run: is UTF-16; convert it: iconv -f UTF-16 -t UTF-8, or, in a spreadsheet, save as 'CSV"
+                " UTF-8'",
+            ),
             ("none.run", None, "none.run: no such file"),
             (".", None, ".: cannot be read: Is a directory"),
         ],
