@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from pytest_retrieval.errors import RetrievalError, counted
+from pytest_retrieval.errors import RetrievalError, counted, listed
 from pytest_retrieval.record.commands import record
+
+if TYPE_CHECKING:
+    from pytest_retrieval.model import GoldSet
 
 __all__ = ["main"]
 
@@ -66,6 +71,20 @@ main.add_command(record)
     help="Which column holds query, query_id, relevant, stratum, grade or doc_id.",
 )
 @click.option(
+    "--split",
+    "splits",
+    multiple=True,
+    metavar="NAME",
+    help="A split that is meant, where its name looks like a slip; give every split.",
+)
+@click.option(
+    "--gate-split",
+    "gate_splits",
+    multiple=True,
+    metavar="NAME",
+    help="A split that is gated; all but 'test' by default.",
+)
+@click.option(
     "--measure", default="recall@5", show_default=True, help="The primary measure of every stratum."
 )
 @click.option(
@@ -80,6 +99,8 @@ def init(
     questions: str | None,
     beir: str | None,
     columns: tuple[str, ...],
+    splits: tuple[str, ...],
+    gate_splits: tuple[str, ...],
     measure: str,
     into: Path,
 ) -> None:
@@ -95,9 +116,13 @@ def init(
         raise click.UsageError(
             f"a gold set cannot be named {name!r}: it names a folder; letters, digits, - _ and . make it"
         )
+    of_splits = {"splits": tuple(dict.fromkeys(splits)), "gate_splits": tuple(dict.fromkeys(gate_splits))}
+    notes: list[str] = []
     try:
-        texts, notes = _texts(name, catalog, questions, beir, _pairs(columns), parse(measure).name, into)
-        write_new(texts)
+        primary = parse(measure).name
+        goldset = _made(name, catalog, questions, beir, _pairs(columns), of_splits, notes)
+        texts = _texts(goldset, primary, into, notes)
+        write_new(texts, into / "goldsets" / name)
     except RetrievalError as error:
         raise click.ClickException(str(error)) from error
     for path in texts:
@@ -133,33 +158,43 @@ def check(goldset: Path, changed: float) -> None:
         click.echo(line)
 
 
-def _texts(
+def _made(
     name: str,
     catalog: str | None,
     questions: str | None,
     beir: str | None,
     columns: dict[str, str],
-    measure: str,
-    into: Path,
-) -> tuple[dict[Path, str], list[str]]:
-    """Return path → text of everything that `init` writes, and what to tell about it."""
+    of_splits: dict[str, tuple[str, ...]],
+    notes: list[str],
+) -> GoldSet:
+    """Return the gold set that `init` makes; what to tell about it goes to `notes`."""
     from pytest_retrieval.errors import GoldSetError
-    from pytest_retrieval.files.saving import problems_of_ids, texts_of_goldset
-    from pytest_retrieval.files.sheets import goldset_of_beir, goldset_of_sheet
+    from pytest_retrieval.files.beir import goldset_of_beir
+    from pytest_retrieval.files.saving import problems_of_ids
+    from pytest_retrieval.files.sheets import goldset_of_sheet
 
     if beir is not None and not (catalog or questions):
-        goldset = goldset_of_beir(beir, name)
+        if columns:
+            raise click.UsageError("--column is for a question sheet; the columns of a BEIR folder are known")
+        goldset = goldset_of_beir(beir, name, notes=notes, **of_splits)
     elif catalog and questions and beir is None:
-        goldset = goldset_of_sheet(catalog, questions, name, columns=columns)
+        goldset = goldset_of_sheet(catalog, questions, name, columns=columns, notes=notes, **of_splits)
     else:
         raise click.UsageError("give --catalog and --questions, or --beir alone")
     problems = problems_of_ids(goldset, str(beir or questions))
     if problems:
         raise GoldSetError(f"gold set {name!r}", problems)
+    return goldset
+
+
+def _texts(goldset: GoldSet, measure: str, into: Path, notes: list[str]) -> dict[Path, str]:
+    """Return path → text of everything that `init` writes; what to tell about it goes to `notes`."""
+    from pytest_retrieval.files.saving import texts_of_goldset
+
+    name = goldset.name
     folder = into / "goldsets" / name
     texts = {folder / file: text for file, text in texts_of_goldset(goldset, {"bm25": [measure]}).items()}
     texts[into / "tests" / f"test_{re.sub(r'[-.]', '_', name)}.py"] = TEST.format(name=name)
-    notes = []
     conftest = into / "conftest.py"
     if conftest.exists():
         notes.append(f"{conftest} exists; it needs the fixture `retrievers`:\n\n{CONFTEST}")
@@ -168,10 +203,25 @@ def _texts(
     attributes = into / "goldsets" / ".gitattributes"
     if not attributes.exists():
         texts[attributes] = ATTRIBUTES
-    strata = sorted(set((goldset.qrels.strata or {}).values()))
+    notes += _found(goldset)
+    return texts
+
+
+def _found(goldset: GoldSet) -> list[str]:
+    """Return the strata and the splits of a gold set, each with its number of queries."""
+    strata = Counter((goldset.qrels.strata or {}).values())
+    splits = Counter((goldset.qrels.splits or {}).values())
     queries = counted(len(goldset.queries), "query", "queries")
-    notes.append(f"{queries} in {counted(len(strata), 'stratum', 'strata')}: {', '.join(strata)}")
-    return texts, notes
+    names = listed((f"{name} ({count})" for name, count in sorted(strata.items())), 20)
+    lines = [f"{queries} in {counted(len(strata), 'stratum', 'strata')}: {names}"]
+    if splits:
+        gated = goldset.gate_splits or ()
+        names = ", ".join(
+            f"{name} ({count}, {'gated' if name in gated else 'not gated'})"
+            for name, count in sorted(splits.items())
+        )
+        lines.append(f"{counted(len(splits), 'split', 'splits')}: {names}")
+    return lines
 
 
 def _pairs(columns: tuple[str, ...]) -> dict[str, str]:

@@ -220,3 +220,71 @@ def test_a_name_with_signs_names_a_test_file_that_can_be_imported(folder):
     assert init(name="shop-2.1").exit_code == 0
     assert (folder / "tests/test_shop_2_1.py").exists()
     assert made(folder, "shop-2.1").name == "shop-2.1"
+
+
+def test_splits_are_told_with_their_sizes(folder):
+    (folder / "sheet.csv").write_text("question,doc_ids,split\na,c1,train\nb,c2,train\nc,c3,test\n")
+    result = init()
+    assert result.exit_code == 0, result.output
+    assert "2 splits: test (1, not gated), train (2, gated)" in result.output.splitlines()
+    toml = tomllib.loads((folder / "goldsets/shop/goldset.toml").read_text())
+    assert toml["splits"] == ["test", "train"]
+    assert toml["gate_splits"] == ["train"]
+
+
+def test_a_misspelt_split_is_refused_until_it_is_named(folder):
+    (folder / "sheet.csv").write_text("question,doc_ids,split\na,c1,train\nb,c2,train\nc,c3,tset\n")
+    refused(folder, init(), "1 problem\n  sheet.csv:4: split 'tset' (1 query: q003) looks like 'test'")
+    result = init("--split", "train", "--split", "tset", "--gate-split", "train")
+    assert result.exit_code == 0, result.output
+    assert "2 splits: train (2, gated), tset (1, not gated)" in result.output.splitlines()
+    assert made(folder).gate_splits == ("train",)
+
+
+def test_a_sheet_without_splits_says_nothing_of_them(folder):
+    assert " split" not in init().output
+
+
+def test_what_was_understood_and_not_said_is_told(folder):
+    (folder / "sheet.csv").write_text("question,doc_ids,author\na,c1,me\nb,,me\n")
+    lines = init().output.splitlines()
+    assert "sheet.csv: nothing is read from 'author'" in lines
+    assert (
+        "1 question of 2 with a blank cell in column 'doc_ids' taken for unanswerable: q002 “b” (sheet.csv:3)"
+        in lines
+    )
+
+
+def test_a_file_in_another_encoding_is_one_error(folder):
+    text = "doc_id,text\n" + "".join(f"c{number},café\n" for number in range(100))
+    (folder / "docs.csv").write_bytes(text.encode("latin-1"))
+    result = init()
+    refused(folder, result, "docs.csv: 1 problem\n  docs.csv:2: byte 7 of the line is 0xe9", "99 more lines")
+    assert len(result.output.splitlines()) == 2
+
+
+@pytest.mark.parametrize("name", ["goldsets", "tests"])
+def test_a_file_where_a_folder_has_to_be(folder, name):
+    (folder / name).write_text("a file\n")
+    result = init()
+    assert result.exit_code == 1
+    assert name in result.output
+    assert "cannot be written: " in result.output
+    assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == sorted(
+        ["docs.csv", "sheet.csv", name]
+    )
+
+
+def test_a_folder_that_holds_something_already(folder):
+    (folder / "goldsets/shop").mkdir(parents=True)
+    (folder / "goldsets/shop/queries.csv").write_text("query_id,query\n")
+    result = init()
+    assert result.exit_code == 1
+    assert "nothing was written, for these exist already: goldsets/shop/queries.csv" in result.output
+    assert not (folder / "tests").exists()
+
+
+def test_columns_of_a_beir_folder_are_known(folder):
+    result = CliRunner().invoke(main, ["init", "shop", "--beir", ".", "--column", "query=text"])
+    assert result.exit_code == 2
+    assert "--column is for a question sheet" in result.output

@@ -97,6 +97,12 @@ def is_beir_header(text: str) -> bool:
     return tuple(text.strip().split("\t")) == BEIR_HEADER
 
 
+def _headless(text: str) -> bool:
+    """Return whether a first line is one of BEIR's qrels, below a header that is missing."""
+    words = text.split("\t")
+    return len(words) == len(BEIR_HEADER) and all(map(str.strip, words)) and " " not in text.strip()
+
+
 def judgments_of_lines(data: bytes, label: str, *, groups: bool) -> tuple[list[Judgment], list[Problem]]:
     """Return the judgments of TREC or BEIR qrels with their lines, and what is wrong with the others."""
     lines, problems = lines_of(data, label)
@@ -105,6 +111,10 @@ def judgments_of_lines(data: bytes, label: str, *, groups: bool) -> tuple[list[J
     expected = (
         "3 columns (query-id, corpus-id, score)" if beir else "4 columns (query, group, document, grade)"
     )
+    if lines and not beir and ".tsv" in label and _headless(lines[0].text):
+        head = "\t".join(BEIR_HEADER)
+        message = f"has three columns between tabs and no header; BEIR's first line is {head!r}"
+        return [], [*problems, Problem(message, label, lines[0].number)]
     for number, text in lines[1:] if beir else lines:
         if text.startswith("#") and not beir:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pytest_retrieval.errors import Problem, listed
 from pytest_retrieval.files.catalog import distinct
 from pytest_retrieval.files.columns import as_frame, flag, missing_columns, near_misses, renamed
 from pytest_retrieval.files.settings import RESERVED_SPLIT, Settings, line_of_key
+from pytest_retrieval.files.splits import misspelt_messages
 from pytest_retrieval.files.tables import Row, Table
 from pytest_retrieval.model import ALL
 
@@ -104,6 +106,8 @@ def queries_of(
     if complete:
         found += _cells_problems(settings, names)
     gate_splits = _gate_splits(settings, splits, table.file, found) if rows else None
+    if splits is not None and settings.splits is None:
+        found += _misspelt_splits(splits, rows if "split" in table.columns else {}, settings, table.file)
     for query_id, must in flags["must"].items():
         if must:
             found += _must_problems(query_id, rows[query_id], flags, splits, gate_splits, table.file)
@@ -220,7 +224,8 @@ def _split(row: Row, settings: Settings, file: str, problems: list[Problem]) -> 
     elif not isinstance(value, str) or value != value.strip():
         fault = f"split is {value!r}; a split is a string without white space at its ends{allowed}"
     elif settings.splits and value not in settings.splits:
-        fault = f"split {value!r} is not among the splits of goldset.toml{allowed}"
+        where = "named" if settings.folder is None else "of goldset.toml"
+        fault = f"split {value!r} is not among the splits {where}{allowed}"
     if fault is None:
         return str(value)
     problems.append(Problem(fault, file, row.line))
@@ -241,16 +246,20 @@ def _gate_splits(
         )
         return None
     present = sorted(set(splits.values()) - {""})
-    if settings.gate_splits is not None:
-        problems += (
-            Problem(
-                f"gate_splits names {split!r}, which no query has; the queries have {listed(present)}",
-                settings.file,
-                line_of_key(settings, "gate_splits"),
-            )
-            for split in settings.gate_splits
-            if split not in present
+    problems += (
+        Problem(
+            f"{key} names {split!r}, which no query has; the queries have {listed(present)}",
+            settings.file,
+            line_of_key(settings, key),
         )
+        for key, named in (
+            ("splits", None if "" in splits.values() else settings.splits),  # "" may be any of them
+            ("gate_splits", settings.gate_splits),
+        )
+        for split in named or ()
+        if split not in present
+    )
+    if settings.gate_splits is not None:
         return settings.gate_splits
     gated = tuple(split for split in present if split != RESERVED_SPLIT)
     if gated or not present:
@@ -264,6 +273,23 @@ def _gate_splits(
             )
         )
     return tuple(present)
+
+
+def _misspelt_splits(
+    splits: Mapping[str, str], rows: Mapping[str, Row], settings: Settings, file: str
+) -> list[Problem]:
+    """Return a problem for each split whose name looks like a slip; `rows` is empty where files name them."""
+    every = sorted(set(splits.values()) - {""})
+    listing = f"splits = {json.dumps(every, ensure_ascii=False)}"
+    meant = f"list every split: {listing}"
+    if settings.as_is:
+        options = " ".join(f"--split {name}" for name in every)
+        meant = f"say so: {options} for pytest-retrieval init, or {listing} in a goldset.toml"
+    named = {query_id: split for query_id, split in splits.items() if split}
+    return [
+        Problem(message, file, rows[query_id].line) if rows else Problem(message, settings.file)
+        for query_id, message in misspelt_messages(named, meant).items()
+    ]
 
 
 def _cells_problems(settings: Settings, slices: Mapping[str, tuple[str, ...]]) -> list[Problem]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_retrieval.errors import Problem, SettingsError
-from pytest_retrieval.files.writing import replace_file
+from pytest_retrieval.errors import Problem, SettingsError, listed
+from pytest_retrieval.files.writing import replace_files
 from pytest_retrieval.model import ALL, GoldSet
 
 __all__ = ["problems_of_ids", "texts_of_goldset", "write_new"]
@@ -16,21 +16,30 @@ __all__ = ["problems_of_ids", "texts_of_goldset", "write_new"]
 _FLAGS = {"answerable": True, "synthetic": False, "must": False}
 
 
-def write_new(texts: Mapping[Path, str]) -> None:
+def write_new(texts: Mapping[Path, str], folder: Path) -> None:
     """Write files that must not exist yet: all of them or none.
+
+    Parameters
+    ----------
+    texts
+        File → text.
+    folder
+        The gold set's, which has to be empty: what else lies there would be read as part of it.
 
     Raises
     ------
     SettingsError
-        One exists; the message names all that do.
+        A file exists, and the message names all that do; or one cannot be written.
     """
     there = [path for path in texts if path.exists()]
+    others = sorted(folder.glob("[!.]*")) if folder.is_dir() else []
+    there += [path for path in others if path not in there]
     if there:
-        raise SettingsError(
-            "nothing was written, for these exist already: " + ", ".join(str(path) for path in there)
-        )
-    for path, text in texts.items():
-        replace_file(path, text)
+        raise SettingsError(f"nothing was written, for these exist already: {listed(there)}")
+    try:
+        replace_files(texts)
+    except OSError as error:
+        raise SettingsError(f"{error.filename}: cannot be written: {error.strerror or error}") from None
 
 
 def texts_of_goldset(goldset: GoldSet, measures: Mapping[str, list[str]]) -> dict[str, str]:
@@ -66,6 +75,8 @@ def _toml(goldset: GoldSet, measures: Mapping[str, list[str]]) -> str:
     qrels = goldset.qrels
     if any(not qrels.relevant(query_id) for query_id in qrels if query_id not in qrels.unanswerable):
         document["no_relevant"] = "undefined"
+    if qrels.splits is not None:
+        document["splits"] = sorted(set(qrels.splits.values()))
     if goldset.gate_splits is not None:
         document["gate_splits"] = list(goldset.gate_splits)
     document["gate_also"] = [ALL] if len(set((goldset.qrels.strata or {}).values())) > 1 else []

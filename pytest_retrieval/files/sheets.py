@@ -1,39 +1,32 @@
 """A question sheet: what a team has before it has a gold set.
 
 One row per question, with the ids of the documents that answer it in one cell, or one row per question and
-document. Columns are found by their usual names.
+document. Columns are found by their usual names. Nothing of a sheet is left out without a note.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_retrieval.errors import FileError, GoldSetError, Problem, RetrievalWarning, listed
-from pytest_retrieval.files.goldset import goldset_from_frames, load_goldset
-from pytest_retrieval.files.tables import Row, read_rows
+from pytest_retrieval.errors import FileError, GoldSetError, Problem, counted, listed
+from pytest_retrieval.files.asked import Asked, asked_of, shape_of
+from pytest_retrieval.files.content import label_of
+from pytest_retrieval.files.goldset import goldset_from_frames
+from pytest_retrieval.files.near_ids import NearIds
+from pytest_retrieval.files.settings import RESERVED_SPLIT
+from pytest_retrieval.files.sheet_columns import Columns, column_of, columns_of_sheet
+from pytest_retrieval.files.splits import misspelt_messages
+from pytest_retrieval.files.tables import Table, read_table
 from pytest_retrieval.gate.cells import slug_faults
 from pytest_retrieval.model import GoldSet
 
-__all__ = ["goldset_of_beir", "goldset_of_sheet", "shape_of"]
+__all__ = ["goldset_of_sheet", "shape_of", "wordless"]
 
-_QUERY = ("query", "question", "text", "user_query", "input")
-_QUERY_ID = ("query_id", "question_id", "qid", "_id", "id")
-_RELEVANT = ("doc_ids", "relevant", "relevant_ids", "gold", "gold_ids", "doc_id", "chunk_id", "expected")
-_STRATUM = ("stratum", "query_type", "type", "category", "topic")
-_GRADE = ("grade", "relevance", "rating", "score")
-_DOC_ID = ("doc_id", "_id", "id", "document_id", "chunk_id", "product_id", "sku")
-_FLAGS = ("answerable", "synthetic", "must")
-_OPTIONAL = ("split", "slices", *_FLAGS)
-_SEPARATORS = re.compile(r"[|;\n]")
-_OTHER_SEPARATORS = (";", "\t", "|")
-_HIGHEST = 1000
-"""No scale of grades is longer; a larger number stands in the wrong column."""
-_LINE = "line of the sheet"
+_RARE = 0.02
+"""Share of questions without a document up to which cells were more likely forgotten than left blank."""
 
 
 def goldset_of_sheet(
@@ -42,6 +35,9 @@ def goldset_of_sheet(
     name: str,
     *,
     columns: Mapping[str, str] | None = None,
+    splits: Sequence[str] = (),
+    gate_splits: Sequence[str] = (),
+    notes: list[str] | None = None,
 ) -> GoldSet:
     """Make a gold set of a catalog and a question sheet.
 
@@ -51,12 +47,19 @@ def goldset_of_sheet(
         One document a row: an id and any fields (``.jsonl``, ``.csv``, ``.tsv``, ``.parquet``).
     sheet
         Questions in the same suffixes. The ids of a question's documents stand in one cell, separated by
-        ``|`` or ``;``, or in a JSON list, or in several rows. An empty cell means that nothing answers it.
+        ``|`` or ``;``, or in a JSON list, or in several rows. An empty cell means that nothing answers it,
+        unless hardly any question has one.
     name
         Of the gold set.
     columns
         ``query``, ``query_id``, ``relevant``, ``stratum``, ``grade`` or ``doc_id`` → the column that holds
         it, where its name is not one that is known.
+    splits
+        The splits that are meant, where a name looks like a slip of another; no other is allowed then.
+    gate_splits
+        Those that are gated; all but ``test`` by default.
+    notes
+        What was understood that the sheet does not say in so many words is added here.
 
     Returns
     -------
@@ -73,30 +76,83 @@ def goldset_of_sheet(
     import pandas as pd
 
     named = dict(columns or {})
-    documents, questions = read_rows(catalog), read_rows(sheet)
-    of_id = _column(documents, "doc_id", _DOC_ID, named, catalog)
+    documents, questions = _tables(catalog, sheet)
+    of_id = column_of(documents, "doc_id", named)
     problems: list[Problem] = []
-    known = _catalog_ids(documents, of_id, catalog, problems)
-    items = [{"doc_id": _id(row, of_id), **_without(row.values, of_id)} for row in documents]
-    problems += _wordless(items, str(catalog))
-    queries, judgments = _questions(questions, named, sheet, known, problems)
+    known = _catalog_ids(documents, of_id, problems)
+    items = [{"doc_id": doc_id, **_without(documents.rows[place].values, of_id)} for doc_id, place in known]
+    problems += wordless(items, documents.file)
+    found = columns_of_sheet(questions, named, problems)
+    asked = asked_of(questions, found, NearIds(doc_id for doc_id, _ in known), problems)
+    told = _answerable(asked, found, questions.file, problems)
+    settings: dict[str, Any] = _splits(asked, splits, gate_splits, questions.file, problems)
+    strata = {one.stratum: one.line for one in reversed(asked)}
+    for fault in slug_faults(dict.fromkeys(one.stratum for one in asked)):
+        last = max(line for stratum, line in strata.items() if repr(stratum) in fault)
+        problems.append(Problem(fault, questions.file, last))
+    if not problems and not any(one.relevant for one in asked):
+        message = f"no question has a document that answers it in column {found.relevant!r}"
+        problems.append(Problem(f"{message}, so nothing could be gated", questions.file))
     if problems:
+        problems.sort(key=lambda problem: (problem.file != documents.file, problem.line or 0))
         raise GoldSetError(f"gold set {name!r}", problems)
+    if found.unused:
+        told.append(f"{questions.file}: nothing is read from {listed(map(repr, found.unused))}")
+    if notes is not None:
+        notes += told
+    judged: list[tuple[dict[str, Any], int]] = [
+        ({"query_id": one.query_id, "doc_id": doc_id, "grade": grade}, one.line)
+        for one in asked
+        for doc_id, grade in one.grades.items()
+    ]
     places = {
-        "queries.iloc": (str(sheet), [query.pop(_LINE) for query in queries]),
-        "qrels.iloc": (str(sheet), [judgment.pop(_LINE) for judgment in judgments]),
-        "catalog.iloc": (str(catalog), [row.line for row in documents]),
+        "queries.iloc": (questions.file, [one.line for one in asked]),
+        "qrels.iloc": (questions.file, [line for _, line in judged]),
+        "catalog.iloc": (documents.file, [row.line for row in documents.rows]),
     }
-    settings: dict[str, Any] = {"provenance": f"Questions from {Path(sheet).name}."}
-    grades = {judgment["grade"] for judgment in judgments}
-    if max(grades, default=0) > 1:
+    if max((judgment["grade"] for judgment, _ in judged), default=0) > 1:
         settings["relevance_level"] = 1
     try:
         return goldset_from_frames(
-            name, pd.DataFrame(queries), pd.DataFrame(judgments), pd.DataFrame(items), **settings
+            name,
+            pd.DataFrame([one.row for one in asked]),
+            pd.DataFrame([judgment for judgment, _ in judged]),
+            pd.DataFrame(items),
+            provenance=f"Questions from {Path(sheet).name}.",
+            **settings,
         )
     except GoldSetError as error:
-        raise GoldSetError(error.what, [_placed(p, places, str(sheet)) for p in error.problems]) from None
+        raise GoldSetError(
+            error.what, [_placed(problem, places, questions.file) for problem in error.problems]
+        ) from None
+
+
+def wordless(items: Sequence[Mapping[str, Any]], file: str) -> list[Problem]:
+    """Return a problem where no document of a catalog says anything that a search could find."""
+    if any(str(value).strip() for item in items for key, value in item.items() if key != "doc_id" and value):
+        return []
+    return [Problem("no document has a text beside its id, so no search could find any", file)]
+
+
+def _tables(catalog: str | os.PathLike[str], sheet: str | os.PathLike[str]) -> tuple[Table, Table]:
+    """Return the tables of both files.
+
+    Raises
+    ------
+    FileError
+        With every problem of either, or where both are the same file.
+    """
+    if os.path.exists(catalog) and os.path.exists(sheet) and os.path.samefile(catalog, sheet):
+        message = (
+            "is given as catalog and as question sheet, so documents would be asked for by their own text"
+        )
+        raise FileError(label_of(catalog), [Problem(f"{message}; name two files", label_of(catalog))])
+    documents, questions = read_table(Path(catalog)), read_table(Path(sheet))
+    broken = [table for table in (documents, questions) if table.problems]
+    if broken:
+        what = " and ".join(table.file for table in broken)
+        raise FileError(what, [problem for table in broken for problem in table.problems])
+    return documents, questions
 
 
 def _placed(problem: Problem, places: Mapping[str, tuple[str, Sequence[int]]], other: str) -> Problem:
@@ -106,261 +162,118 @@ def _placed(problem: Problem, places: Mapping[str, tuple[str, Sequence[int]]], o
     return Problem(problem.message, file, line)
 
 
-def _wordless(items: Sequence[Mapping[str, Any]], file: str) -> list[Problem]:
-    """Return a problem where no document of a catalog says anything that a search could find."""
-    if any(str(value).strip() for item in items for key, value in item.items() if key != "doc_id" and value):
-        return []
-    return [Problem("no document has a text beside its id, so no search could find any", file)]
-
-
-def goldset_of_beir(folder: str | os.PathLike[str], name: str) -> GoldSet:
-    """Make a gold set of a BEIR folder, with each query's shape as its stratum.
-
-    Parameters
-    ----------
-    folder
-        With corpus.jsonl, queries.jsonl and qrels/.
-    name
-        Of the gold set.
-
-    Raises
-    ------
-    GoldSetError
-        The folder cannot be used.
-    """
-    import pandas as pd
-
-    lacking = [
-        Problem(f"there is no {what}; a BEIR folder holds corpus.jsonl, queries.jsonl and qrels/<split>.tsv")
-        for what, pattern in (("queries.jsonl", "queries.*"), ("qrels/<split>.tsv", "qrels/*.tsv*"))
-        if not any(Path(folder).glob(pattern))
-    ]
-    if lacking:
-        raise GoldSetError(f"{folder} as a BEIR folder", lacking)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RetrievalWarning)  # what it warns of is written into goldset.toml
-        found = load_goldset(folder)
-    judgments = [
-        {"query_id": query_id, "doc_id": doc_id, "grade": grade}
-        for query_id in found.qrels
-        for doc_id, grade in found.qrels[query_id].items()
-    ]
-    queries = found.queries.drop(columns=["slices"])
-    if found.catalog is not None:
-        items = found.catalog.to_dict("records")
-        wordless = _wordless(
-            [{str(key): value for key, value in item.items()} for item in items], str(folder)
-        )
-        if wordless:
-            raise GoldSetError(f"{folder} as a BEIR folder", wordless)
-    return goldset_from_frames(
-        name,
-        queries.assign(stratum=[shape_of(text) for text in queries["query"]]),
-        pd.DataFrame(judgments, columns=["query_id", "doc_id", "grade"]),
-        found.catalog,
-        provenance=f"The BEIR folder {Path(folder).name}.",
-        relevance_level=found.qrels.relevance_level,
-        no_relevant="undefined",
-        gate_splits=list(found.gate_splits or ()),
-    )
-
-
-def shape_of(query: str) -> str:
-    """Return a first stratum for a query of which nothing else is known.
-
-    Exact identifiers, single words and longer questions are found, and lost, in different ways.
-
-    Examples
-    --------
-    >>> shape_of("hinge HX-4420"), shape_of("chandelier"), shape_of("a lamp for the hall")
-    ('digits', 'one_word', 'several_words')
-    """
-    words = query.split()
-    if any(character.isdigit() for character in query):
-        return "digits"
-    return "one_word" if len(words) <= 1 else "several_words"
-
-
-def _catalog_ids(
-    rows: Sequence[Row], column: str, file: str | os.PathLike[str], problems: list[Problem]
-) -> dict[str, int]:
-    """Return id → line of a catalog's documents."""
+def _catalog_ids(table: Table, column: str, problems: list[Problem]) -> list[tuple[str, int]]:
+    """Return the ids of a catalog's documents, each with the place of its row."""
+    if column != "doc_id" and "doc_id" in table.columns:
+        message = f"has a column 'doc_id' beside {column!r}, which holds the id; rename or remove it"
+        problems.append(Problem(message, table.file))
     lines: dict[str, int] = {}
-    for row in rows:
-        name = _id(row, column)
-        if not name:
-            problems.append(Problem(f"the id in column {column!r} is empty", str(file), row.line))
+    ids = []
+    for place, row in enumerate(table.rows):
+        value = row.values.get(column)
+        name = "" if value is None else str(value).strip()
+        if not isinstance(value, str | int | None) or isinstance(value, bool):
+            message = f"the id in column {column!r} is {value!r}; ids are strings, or whole numbers"
+        elif not name:
+            message = f"the id in column {column!r} is empty"
         elif name in lines:
             message = f"id {name!r} is taken by line {lines[name]}; ids are unique"
-            problems.append(Problem(message, str(file), row.line))
         else:
             lines[name] = row.line
-    return lines
-
-
-def _questions(
-    rows: Sequence[Row],
-    named: Mapping[str, str],
-    sheet: str | os.PathLike[str],
-    known: Mapping[str, int],
-    problems: list[Problem],
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return queries and judgments; rows with the same question are one query."""
-    of_query = _column(rows, "query", _QUERY, named, sheet)
-    of_relevant = _column(rows, "relevant", _RELEVANT, named, sheet)
-    of_query_id = _column(rows, "query_id", _QUERY_ID, named, sheet, needed=False)
-    of_stratum = _column(rows, "stratum", _STRATUM, named, sheet, needed=False)
-    of_grade = _column(rows, "grade", _GRADE, named, sheet, needed=False)
-    queries: dict[str, dict[str, Any]] = {}
-    first: dict[str, int] = {}
-    judgments: dict[tuple[str, str], dict[str, Any]] = {}
-    strata: dict[str, int] = {}
-    for row in rows:
-        wrong = [
-            f"the {what} in column {column!r} is empty"
-            for what, column in (("question", of_query), ("query_id", of_query_id), ("stratum", of_stratum))
-            if column and not str(_value(row, column)).strip()
-        ]
-        if wrong:
-            problems += (Problem(message, str(sheet), row.line) for message in wrong)
+            ids.append((name, place))
             continue
-        text = str(_value(row, of_query)).strip()
-        key = str(_value(row, of_query_id)).strip() if of_query_id else text
-        stratum = str(_value(row, of_stratum)).strip() if of_stratum else shape_of(text)
-        query = queries.setdefault(
-            key,
-            {
-                "query_id": key if of_query_id else f"q{len(queries) + 1:03d}",
-                "query": text,
-                "stratum": stratum,
-                **{
-                    name: _flag(name, row.values[name])
-                    for name in _OPTIONAL
-                    if row.values.get(name) not in (None, "")
-                },
-                _LINE: row.line,
-            },
-        )
-        strata.setdefault(stratum, row.line)
-        line = first.setdefault(key, row.line)
-        for what, value in (("query", text), ("stratum", stratum)):
-            if query[what] != value:
-                message = f"{what} {value!r} of {key!r} is {query[what]!r} on line {line}; a query has one"
-                problems.append(Problem(message, str(sheet), row.line))
-        grade = _grade(row, of_grade, sheet, problems)
-        ids = _ids(row.values.get(of_relevant), known)
+        problems.append(Problem(message, table.file, row.line))
+    return ids
+
+
+def _answerable(asked: Sequence[Asked], columns: Columns, file: str, problems: list[Problem]) -> list[str]:
+    """Set who is answerable where the sheet does not say so; return what to tell of them."""
+    where = f"in column {columns.relevant!r}"
+    stated = any("answerable" in one.values for one in asked)
+    blank: list[Asked] = []
+    judged: list[Asked] = []
+    for one in asked:
+        if not one.grades and not one.blank:
+            continue  # its documents could not be read, which is told already
+        says = one.values.setdefault("answerable", bool(one.relevant) or None)
+        message = ""
+        if says is True and not one.relevant:
+            message = f"is answerable and has no document {where} that answers it; name one, or write false"
+        elif says is False and one.relevant:
+            message = (
+                f"is not answerable but has documents {where}: {listed(one.relevant)}; clear one of them"
+            )
+        elif says is None and stated:
+            message = (
+                f"has no document {where} and nothing in column {columns.others['answerable']!r}, which"
+                " others fill; name a document, or write false"
+            )
+        elif says is None:
+            one.values["answerable"] = False
+            (judged if one.grades else blank).append(one)
+        if message:
+            problems.append(Problem(f"{one} {message}", file, one.line))
+    alone = _alone(blank, asked, columns)
+    if blank and len(blank) <= _RARE * len(asked) and alone:
         problems += (
             Problem(
-                f"id {name!r} has white space in it, which a TREC file cannot hold; replace it, say by '_'",
-                str(sheet),
-                row.line,
+                f"{one} has no document {where}, which {len(blank)} of {len(asked)} questions lack; name one,"
+                " or say false in a column 'answerable' if nothing answers it",
+                file,
+                one.line,
             )
-            for name in ([key] if of_query_id and query[_LINE] == row.line else []) + ids
-            if any(character.isspace() for character in name)
+            for one in alone
         )
-        for doc_id in ids:
-            query_id = query["query_id"]
-            judgment = {"query_id": query_id, "doc_id": doc_id, "grade": grade, _LINE: row.line}
-            before = judgments.setdefault((query_id, doc_id), judgment)
-            if doc_id not in known:
-                message = f"document {doc_id!r} is not in the catalog of {len(known)} documents"
-                problems.append(Problem(message, str(sheet), row.line))
-            if before["grade"] != grade:
-                message = (
-                    f"document {doc_id!r} has grade {grade} here and {before['grade']} for the same query"
-                )
-                problems.append(Problem(message + " further up", str(sheet), row.line))
-    for fault in slug_faults(strata):
-        last = max(line for name, line in strata.items() if repr(name) in fault)
-        problems.append(Problem(fault, str(sheet), last))
-    found = {query_id for (query_id, _), judgment in judgments.items() if judgment["grade"] > 0}
-    if not found and not problems:
-        message = "no question has a document that answers it"
-        problems.append(
-            Problem(f"{message} in column {of_relevant!r}, so nothing could be gated", str(sheet))
+    kinds = ((blank, f"a blank cell {where}"), (judged, "documents of grade 0 only"))
+    return [
+        f"{counted(len(ones), 'question', 'questions')} of {len(asked)} with {what} taken for unanswerable:"
+        f" {listed((f'{one} ({file}:{one.line})' for one in ones), 3)}"
+        for ones, what in kinds
+        if ones
+    ]
+
+
+def _alone(blank: Sequence[Asked], asked: Sequence[Asked], columns: Columns) -> list[Asked]:
+    """Return the blank questions whose stratum, if the sheet has a column of strata, is not all blank."""
+    answered = {one.stratum for one in asked if one.grades}
+    return [one for one in blank if not columns.stratum or one.stratum in answered]
+
+
+def _splits(
+    asked: Sequence[Asked],
+    splits: Sequence[str],
+    gate_splits: Sequence[str],
+    file: str,
+    problems: list[Problem],
+) -> dict[str, Any]:
+    """Return the keys of goldset.toml on splits; a name that looks like a slip is a problem."""
+    lines = {one.query_id: one.line for one in asked}
+    split_of = {
+        one.query_id: one.values["split"] for one in asked if isinstance(one.values.get("split"), str)
+    }  # fmt: skip
+    every = sorted(set(split_of.values()))
+    if not every:
+        problems += (
+            Problem(f"{option} is given, but there is no column 'split'", file)
+            for option, names in (("--split", splits), ("--gate-split", gate_splits))
+            if names
         )
-    for query in queries.values():
-        query.setdefault("answerable", query["query_id"] in found)
-    return list(queries.values()), list(judgments.values())
-
-
-def _flag(name: str, value: Any) -> Any:
-    """Return what a cell of CSV says of a flag; any other value as it is."""
-    if name not in _FLAGS or not isinstance(value, str):
-        return value
-    return {"true": True, "false": False}.get(value.strip().lower(), value)
-
-
-def _value(row: Row, column: str) -> Any:
-    """Return the value of a cell; an empty string where there is none."""
-    value = row.values.get(column)
-    return "" if value is None else value
-
-
-def _grade(row: Row, column: str, sheet: str | os.PathLike[str], problems: list[Problem]) -> int:
-    value = row.values.get(column, 1) if column else 1
-    try:
-        number = float(value)
-        if number == int(number) and abs(number) <= _HIGHEST:
-            return int(number)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    message = f"grade {value!r} in column {column!r} is not a whole number from -{_HIGHEST} to {_HIGHEST}"
-    problems.append(Problem(message, str(sheet), row.line))
-    return 0
-
-
-def _ids(cell: object, known: Mapping[str, int]) -> list[str]:
-    """Return the ids that one cell names; an id of the catalog may hold what otherwise separates ids."""
-    if cell is None:
-        return []
-    if isinstance(cell, str) and cell.strip() in known:
-        return [cell.strip()]
-    if isinstance(cell, Iterable) and not isinstance(cell, str):
-        return [str(doc_id) for doc_id in cell]
-    return [part.strip() for part in _SEPARATORS.split(str(cell)) if part.strip()]
-
-
-def _id(row: Row, column: str) -> str:
-    return str(_value(row, column)).strip()
+        return {}
+    if not splits:
+        meant = "name every split: " + " ".join(f"--split {split}" for split in every)
+        messages = misspelt_messages(split_of, meant)
+        problems += (Problem(message, file, lines[query_id]) for query_id, message in messages.items())
+    if every == [RESERVED_SPLIT] and not gate_splits:
+        message = (
+            f"every question is in the split {RESERVED_SPLIT!r}, which is not gated unless asked for, so"
+            f" nothing would be gated; add --gate-split {RESERVED_SPLIT} if that is meant"
+        )
+        problems.append(Problem(message, file))
+    return {
+        "splits": list(splits) or every,
+        **({"gate_splits": list(gate_splits)} if gate_splits else {}),
+    }
 
 
 def _without(values: Mapping[str, Any], column: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name != column}
-
-
-def _column(
-    rows: Sequence[Row],
-    what: str,
-    usual: Sequence[str],
-    named: Mapping[str, str],
-    file: str | os.PathLike[str],
-    *,
-    needed: bool = True,
-) -> str:
-    """Return the column that holds something; empty where there is none and none is needed."""
-    columns = list(dict.fromkeys(name for row in rows for name in row.values))
-    if not rows:
-        raise FileError(f"{file}", [Problem("there is no row below the header", str(file))])
-    if what in named:
-        if named[what] in columns:
-            return named[what]
-        raise FileError(
-            f"{file}",
-            [Problem(f"there is no column {named[what]!r}; there are {listed(columns)}", str(file))],
-        )
-    lower = {name.lower(): name for name in reversed(columns)}
-    for name in usual:
-        if name in lower:
-            return lower[name]
-    if not needed:
-        return ""
-    apart = [sign for sign in _OTHER_SEPARATORS if len(columns) == 1 and sign in columns[0]]
-    if apart:
-        message = f"the only column is {columns[0]!r}: separate columns with commas, or with tabs in a .tsv"
-        raise FileError(f"{file}", [Problem(message, str(file), 1)])
-    problem = (
-        f"no column holds the {what}; there are {listed(columns)}; usual names are {listed(usual)}; name the"
-        f" right one: --column {what}=<column>"
-    )
-    raise FileError(f"{file}", [Problem(problem, str(file))])

@@ -553,6 +553,20 @@ class TestStrataSlicesSplits:
             "gs/goldset.toml:1: gate_splits names 'dev', which no query has; the queries have test, train"
         ]
 
+    def test_splits_that_no_query_has(self, refused):
+        assert refused(toml='splits = ["train", "test", "dev"]\n') == [
+            "gs/goldset.toml:1: splits names 'dev', which no query has; the queries have test, train"
+        ]
+
+    def test_a_split_whose_name_looks_like_a_slip(self, refused, make):
+        rows = queries(query(split="train"), query("q2", split="Train"), Q3)
+        assert refused(rows) == [
+            "gs/queries.jsonl:2: split 'Train' (1 query: q2) looks like 'train'; correct it, or, if it is"
+            ' meant, list every split: splits = ["Train", "train"]'
+        ]
+        named = make(rows, toml='splits = ["Train", "train"]\n')
+        assert load_goldset(named).gate_splits == ("Train", "train")
+
     def test_only_the_test_split(self, refused):
         rows = queries(
             query(split="test"), query("q2", split="test"), query("q3", split="test", answerable=False)

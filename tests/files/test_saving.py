@@ -8,9 +8,10 @@ import warnings
 import pandas as pd
 import pytest
 
-from pytest_retrieval.errors import SettingsError
+from pytest_retrieval.errors import GoldSetError, SettingsError
 from pytest_retrieval.files.goldset import goldset_from_frames, load_goldset
 from pytest_retrieval.files.saving import problems_of_ids, texts_of_goldset, write_new
+from pytest_retrieval.files.settings import read_settings
 
 QUERIES = pd.DataFrame(
     [
@@ -47,7 +48,8 @@ def goldset(**settings):
 
 
 def written(folder, value):
-    write_new({folder / name: text for name, text in texts_of_goldset(value, {"bm25": ["recall@5"]}).items()})
+    texts = texts_of_goldset(value, {"bm25": ["recall@5"]})
+    write_new({folder / name: text for name, text in texts.items()}, folder)
     return load_goldset(folder)
 
 
@@ -108,9 +110,40 @@ def test_what_nobody_said_is_asked_for(tmp_path):
 def test_all_or_nothing(tmp_path):
     (tmp_path / "b").write_text("ours")
     with pytest.raises(SettingsError, match=r"nothing was written, for these exist already: .*/b$"):
-        write_new({tmp_path / "a": "x", tmp_path / "b": "y"})
+        write_new({tmp_path / "a": "x", tmp_path / "b": "y"}, tmp_path / "shop")
     assert not (tmp_path / "a").exists()
     assert (tmp_path / "b").read_text() == "ours"
+
+
+def test_what_lies_in_the_folder_is_not_taken_into_the_gold_set(tmp_path):
+    """A queries.csv or old pins would be read as part of it."""
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/.DS_Store").write_text("x")
+    write_new({tmp_path / "shop/a": "x"}, tmp_path / "shop")
+    (tmp_path / "shop/a").rename(tmp_path / "shop/pins.toml")
+    with pytest.raises(SettingsError, match=r"these exist already: .*/shop/pins.toml$"):
+        write_new({tmp_path / "shop/a": "x"}, tmp_path / "shop")
+    assert not (tmp_path / "shop/a").exists()
+
+
+def test_a_file_in_the_way_of_a_folder(tmp_path):
+    (tmp_path / "tests").write_text("no folder")
+    with pytest.raises(SettingsError, match=r"tests.*: cannot be written: "):
+        write_new({tmp_path / "shop/a": "x", tmp_path / "tests/b": "y"}, tmp_path / "shop")
+    assert not (tmp_path / "shop/a").exists()
+
+
+def test_the_splits_that_are_there_are_the_splits_allowed(tmp_path):
+    """So a question that is added later cannot be in a misspelt one."""
+    written(tmp_path, goldset())
+    assert read_settings(tmp_path).splits == ("test", "train")
+    line = '{"query_id": "q9", "query": "x", "stratum": "words", "split": "tset", "answerable": false}\n'
+    with (tmp_path / "queries.jsonl").open("a") as file:
+        file.write(line)
+    with pytest.raises(
+        GoldSetError, match=r"split 'tset' is not among the splits of goldset.toml; allowed are"
+    ):
+        load_goldset(tmp_path)
 
 
 def test_ids_with_white_space():

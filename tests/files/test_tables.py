@@ -138,8 +138,8 @@ class TestCells:
         text = "id,text\na,b\nc,café\né,b\nd,ü\n".encode("latin-1")
         assert problems_of(write("t.csv", text)) == [
             "t.csv:3: byte 6 of the line is 0xe9, which is not UTF-8 (and 2 more lines are not); save the"
-            " file as UTF-8 (in a spreadsheet, save as 'CSV UTF-8'), or convert it: iconv -f <its encoding> -t"
-            " UTF-8, where Windows and old spreadsheets mostly write WINDOWS-1252",
+            " file as UTF-8 (in a spreadsheet, save as 'CSV UTF-8'), or convert it: iconv -f <its encoding>"
+            " -t UTF-8, where Windows and old spreadsheets mostly write WINDOWS-1252",
         ]
 
     def test_two_encodings_in_one_file(self, write):

@@ -71,7 +71,8 @@ def test_a_catalog_and_a_question_sheet(pytester, init, write, suffix):
             "wrote tests/test_shop.py",
             "wrote conftest.py",
             "wrote goldsets/.gitattributes",
-            "5 queries in 4 strata: identifier, nothing, short, words",
+            "1 question of 5 with a blank cell in column 'doc_ids' taken for unanswerable: q005 *",
+            "5 queries in 4 strata: identifier (1), nothing (1), short (1), words (2)",
             "*pytest --retrieval-pin=new *",
         ]
     )
@@ -94,7 +95,12 @@ def test_a_beir_folder_as_others_publish_it(pytester, init):
     result = init("beir-set", "--beir", "beir", "--measure", "ndcg@5")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["wrote tests/test_beir_set.py", "4 queries in 3 strata: digits, one_word, several_words"]
+        [
+            "wrote tests/test_beir_set.py",
+            "beir: 1 of 5 queries have no judgments in qrels/ and are left out: q<::>4",
+            "4 queries in 3 strata: digits (1), one_word (1), several_words (2)",
+            "1 split: dev (4, gated)",
+        ]
     )
     assert 'measures = ["ndcg@5"]' in (pytester.path / "goldsets/beir-set/goldset.toml").read_text()
     passes_and_fails(pytester, 5)
