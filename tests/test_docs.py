@@ -18,7 +18,7 @@ from pytest_retrieval.cli import main
 from pytest_retrieval.files.manifest import _ALLOWED
 from pytest_retrieval.files.pins import _EDITED, _WRITTEN
 from pytest_retrieval.files.settings import _CHECKS
-from pytest_retrieval.files.sheets import _DOC_ID, _GRADE, _QUERY, _QUERY_ID, _RELEVANT, _STRATUM
+from pytest_retrieval.files.sheet_columns import USUAL
 from pytest_retrieval.gate import verdict
 from pytest_retrieval.measures.answer import ANSWER_KINDS
 from pytest_retrieval.measures.notation import _ALSO
@@ -302,7 +302,7 @@ def test_commands():
 
 
 def test_names_of_columns_of_a_question_sheet():
-    names = {*_DOC_ID, *_GRADE, *_QUERY, *_QUERY_ID, *_RELEVANT, *_STRATUM}
+    names = {name for usual in USUAL.values() for name in usual}
     assert names <= codes(page("reference.md"))
 
 

@@ -10,7 +10,7 @@ from pytest_retrieval.errors import FileError, Problem, listed
 from pytest_retrieval.files.columns import near_misses
 from pytest_retrieval.files.tables import Table
 
-__all__ = ["FLAGS", "Columns", "column_of", "columns_of_sheet"]
+__all__ = ["FLAGS", "USUAL", "Columns", "column_of", "columns_of_sheet"]
 
 _DOC_ID = ("doc_id", "_id", "id", "document_id", "chunk_id", "product_id", "sku")
 _NEEDED = {
@@ -22,7 +22,7 @@ _IF_THERE = {
     "stratum": ("stratum", "query_type", "type", "category", "topic"),
     "grade": ("grade", "relevance", "rating", "score"),
 }
-_USUAL: Mapping[str, tuple[str, ...]] = {"doc_id": _DOC_ID, **_NEEDED, **_IF_THERE}
+USUAL: Mapping[str, tuple[str, ...]] = {"doc_id": _DOC_ID, **_NEEDED, **_IF_THERE}
 FLAGS = ("answerable", "synthetic", "must")
 _OPTIONAL = ("split", "slices", *FLAGS)
 
@@ -92,14 +92,14 @@ def column_of(table: Table, what: str, named: Mapping[str, str], *, needed: bool
             table.file, [Problem(f"there is no column {named[what]!r}; there are {there}", table.file)]
         )
     lower = _by_lower_name(table)
-    for name in _USUAL[what]:
+    for name in USUAL[what]:
         if name in lower:
             return lower[name]
     if not needed:
         return ""
     header = "" if table.typed else "the first line is read as the header; "
     problem = (
-        f"no column holds the {what}; there are {there}; {header}usual names are {listed(_USUAL[what])}; name"
+        f"no column holds the {what}; there are {there}; {header}usual names are {listed(USUAL[what])}; name"
         f" the right one: --column {what}=<column>"
     )
     raise FileError(table.file, [Problem(problem, table.file, None if table.typed else 1)])

@@ -1,4 +1,4 @@
-"""Question sheets: rows become queries and judgments, BEIR folders become gold sets with strata."""
+"""Question sheets: rows become queries and judgments, or are refused with their line."""
 
 from __future__ import annotations
 
