@@ -227,12 +227,14 @@ def _found(goldset: GoldSet) -> list[str]:
 def _pairs(columns: tuple[str, ...]) -> dict[str, str]:
     """Return WHAT=COLUMN options as a mapping."""
     allowed = ("query", "query_id", "relevant", "stratum", "grade", "doc_id")
-    found = {}
+    found: dict[str, str] = {}
     for column in columns:
         what, sign, name = column.partition("=")
         if not sign or what not in allowed or not name:
             raise click.UsageError(
                 f"--column {column}: write WHAT=COLUMN, where WHAT is {', '.join(allowed)}"
             )
+        if found.get(what, name) != name:
+            raise click.UsageError(f"--column {what} is given as {found[what]!r} and as {name!r}; keep one")
         found[what] = name
     return found

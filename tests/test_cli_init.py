@@ -104,6 +104,13 @@ def test_a_column_option_that_cannot_be_read(folder, column):
     assert f"--column {column}: write WHAT=COLUMN, where WHAT is query, query_id, relevant" in result.output
 
 
+def test_a_column_option_given_twice(folder):
+    result = init("--column", "query=question", "--column", "query=doc_ids")
+    assert result.exit_code == 2
+    assert "--column query is given as 'question' and as 'doc_ids'; keep one" in result.output
+    assert init("--column", "query=question", "--column", "query=question").exit_code == 0
+
+
 def test_a_column_that_is_not_there(folder):
     refused(
         folder, init("--column", "query=Frage"), "there is no column 'Frage'; there are question, doc_ids"

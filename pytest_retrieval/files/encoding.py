@@ -10,7 +10,7 @@ import codecs
 
 from pytest_retrieval.errors import counted
 
-__all__ = ["not_text", "not_utf_8"]
+__all__ = ["IN_A_SPREADSHEET", "not_text", "not_utf_8"]
 
 # UTF-32's little-endian mark begins with UTF-16's, so it is asked first.
 _MARKS = {
@@ -21,7 +21,7 @@ _MARKS = {
 }
 _ZIP = b"PK\x03\x04"
 _LOOKED_AT = 4096
-_IN_A_SPREADSHEET = "in a spreadsheet, save as 'CSV UTF-8'"
+IN_A_SPREADSHEET = "in a spreadsheet, save as 'CSV UTF-8'"
 
 
 def not_text(data: bytes) -> str | None:
@@ -34,13 +34,13 @@ def not_text(data: bytes) -> str | None:
     >>> not_text(b"kea")
     """
     if data.startswith(_ZIP):
-        return f"is a ZIP archive, such as an Excel workbook, and no text; {_IN_A_SPREADSHEET}"
+        return f"is a ZIP archive, such as an Excel workbook, and no text; {IN_A_SPREADSHEET}"
     name = next((name for mark, name in _MARKS.items() if data.startswith(mark)), None)
     encoding = name or _unmarked(data[:_LOOKED_AT])
     if encoding is None:
         return None
     said = name or encoding.removesuffix("LE").removesuffix("BE")
-    return f"is {said}; convert it: iconv -f {encoding} -t UTF-8, or, {_IN_A_SPREADSHEET}"
+    return f"is {said}; convert it: iconv -f {encoding} -t UTF-8, or, {IN_A_SPREADSHEET}"
 
 
 def not_utf_8(place: int, byte: int, lines: int, mixed: int) -> str:
@@ -61,7 +61,7 @@ def not_utf_8(place: int, byte: int, lines: int, mixed: int) -> str:
         good = counted(mixed, "line holds", "lines hold")
         return f"{what} {good} letters in good UTF-8, so the file mixes encodings: write the others anew"
     return (
-        f"{what} save the file as UTF-8 ({_IN_A_SPREADSHEET}), or convert it: iconv -f <its encoding> -t"
+        f"{what} save the file as UTF-8 ({IN_A_SPREADSHEET}), or convert it: iconv -f <its encoding> -t"
         " UTF-8, where Windows and old spreadsheets mostly write WINDOWS-1252"
     )
 

@@ -16,6 +16,9 @@ from pytest_retrieval.errors import listed
 __all__ = ["NearIds"]
 
 _BETWEEN = re.compile(r"[,/\s]+")
+_AROUND = (
+    "[](){}'\"="  # lists as Python and JSON print them, and what keeps a spreadsheet from reading numbers
+)
 _WHOLE = re.compile(r"[0-9]+(?:\.0+)?")
 _SCIENTIFIC = re.compile(r"[0-9](?:\.[0-9]+)?[eE]\+?[0-9]{1,2}")
 _NOTHING = ("-", "–", "—", "?", "n/a", "na", "#n/a", "nan", "none", "null", "nil")
@@ -62,9 +65,11 @@ class NearIds:
         self._look()
         if name.strip().casefold() in _NOTHING:
             return "leave the cell empty if nothing answers the question"
-        parts = [part for part in _BETWEEN.split(name) if part]
+        parts = [part for part in (one.strip(_AROUND) for one in _BETWEEN.split(name)) if part]
         if len(parts) > 1 and all(part in self._ids for part in parts):
             return "several ids in one cell stand between '|' or ';'"
+        if len(parts) == 1 and parts[0] in self._ids and parts[0] != name.strip():
+            return f"the catalog has {parts[0]!r}, without signs around it"
         folded = self._folded.get(_fold(name))
         if folded is not None:
             same = folded.casefold() == name.casefold()

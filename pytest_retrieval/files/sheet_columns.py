@@ -69,6 +69,15 @@ def columns_of_sheet(table: Table, named: Mapping[str, str], problems: list[Prob
     known = [*_OPTIONAL, *(what for what in _IF_THERE if not found[what])]
     known = [name for name in known if name not in others] + sorted(used)
     problems += near_misses(table, known)
+    problems += (
+        Problem(
+            f"columns {lower[column.strip().lower()]!r} and {column!r} differ in case or white space alone;"
+            " rename or remove one",
+            table.file,
+        )
+        for column in table.columns
+        if column not in used and lower[column.strip().lower()] in used
+    )
     unused = tuple(column for column in table.columns if column not in used)
     return Columns(**found, others=others, unused=unused)
 

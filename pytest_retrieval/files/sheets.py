@@ -98,8 +98,6 @@ def goldset_of_sheet(
         raise GoldSetError(f"gold set {name!r}", problems)
     if found.unused:
         told.append(f"{questions.file}: nothing is read from {listed(map(repr, found.unused))}")
-    if notes is not None:
-        notes += told
     judged: list[tuple[dict[str, Any], int]] = [
         ({"query_id": one.query_id, "doc_id": doc_id, "grade": grade}, one.line)
         for one in asked
@@ -110,8 +108,12 @@ def goldset_of_sheet(
         "qrels.iloc": (questions.file, [line for _, line in judged]),
         "catalog.iloc": (documents.file, [row.line for row in documents.rows]),
     }
-    if max((judgment["grade"] for judgment, _ in judged), default=0) > 1:
+    highest = max((judgment["grade"] for judgment, _ in judged), default=0)
+    if highest > 1:
         settings["relevance_level"] = 1
+        told.append(f"grades go up to {highest}, and documents are relevant from grade 1 on: relevance_level")
+    if notes is not None:
+        notes += told
     try:
         return goldset_from_frames(
             name,

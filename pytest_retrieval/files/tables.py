@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from pytest_retrieval.errors import FileError, MissingExtraError, Problem, counted, listed
 from pytest_retrieval.files.content import Line, Unreadable, label_of, lines_of, read_bytes
+from pytest_retrieval.files.encoding import IN_A_SPREADSHEET
 from pytest_retrieval.files.json_lines import NoJson, value_of
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = ["SUFFIXES", "Row", "Table", "read_rows", "read_table", "table_of_fram
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 
 _LONGEST_CELL = 2**31 - 1
+_WORKBOOKS = (".xlsx", ".xls", ".ods", ".numbers")
 _SEPARATORS = (",", ";", "\t", "|")
 
 
@@ -104,7 +106,8 @@ def read_table(path: Path) -> Table:
     label = label_of(path)
     suffix = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
     if suffix not in SUFFIXES:
-        problem = Problem(f"has the suffix {suffix!r}; allowed are {', '.join(SUFFIXES)}", label)
+        more = f"; {IN_A_SPREADSHEET}" if suffix.lower() in _WORKBOOKS else ""
+        problem = Problem(f"has the suffix {suffix!r}; allowed are {', '.join(SUFFIXES)}{more}", label)
         return Table(label, (), (), True, (problem,))
     try:
         if suffix == ".parquet":
@@ -163,6 +166,9 @@ def _parquet(path: Path, label: str) -> Table:
 def _json_lines(lines: list[Line], label: str, problems: list[Problem]) -> Table:
     columns: dict[str, None] = {}
     rows: list[Row] = []
+    if len(lines) > 1 and lines[0].text.strip() in ("{", "[", "[{"):
+        message = "is JSON over several lines; JSON lines hold one object a line, such as jq -c writes them"
+        return Table(label, (), (), True, (Problem(message, label, lines[0].number),))
     for number, text in lines:
         try:
             values = _json_object(text)

@@ -304,6 +304,19 @@ def test_rows_of_one_question_agree_on_everything(sheet):
     assert goldset.must == {"q001"}
 
 
+def test_columns_of_one_name_but_for_case_and_white_space(sheet):
+    assert faults(sheet, "question,doc_ids,Question, question\na,c1,b,c\n") == [
+        (None, f"columns 'question' and {other!r} differ in case or white space alone; rename or remove one")
+        for other in ("Question", " question")
+    ]
+
+
+def test_the_level_that_was_chosen_is_told(sheet):
+    notes = []
+    sheet("query,doc_id,rating\nlamp,c1,2\nlamp,c2,1\n", notes=notes)
+    assert notes == ["grades go up to 2, and documents are relevant from grade 1 on: relevance_level"]
+
+
 def test_columns_that_nothing_is_read_from_are_told(sheet):
     notes = []
     sheet("query,author,doc_ids,doc_id\na,me,c1,c2\n", notes=notes)

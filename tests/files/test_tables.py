@@ -70,6 +70,13 @@ class TestJsonLines:
         ]
         assert [row.line for row in read_table(write("t.jsonl", b"\n".join(lines))).rows] == [1, 12]
 
+    @pytest.mark.parametrize("text", ['{\n "a": 1\n}\n', '[\n {"a": 1},\n {"a": 2}\n]\n', '[{\n"a": 1}]\n'])
+    def test_json_over_several_lines_is_one_problem(self, write, text):
+        assert problems_of(write("t.jsonl", text)) == [
+            "t.jsonl:1: is JSON over several lines; JSON lines hold one object a line, such as jq -c writes"
+            " them"
+        ]
+
 
 class TestCells:
     @pytest.mark.parametrize(
@@ -184,12 +191,18 @@ class TestParquet:
 
 
 @pytest.mark.parametrize(
-    "name, suffix", [("t.xlsx", ".xlsx"), ("t", ""), ("t.gz", ".gz"), ("t.txt.gz", ".txt.gz")]
+    "name, suffix, more",
+    [
+        ("t.xlsx", ".xlsx", "; in a spreadsheet, save as 'CSV UTF-8'"),
+        ("t", "", ""),
+        ("t.gz", ".gz", ""),
+        ("t.txt.gz", ".txt.gz", ""),
+    ],
 )
-def test_other_suffixes_are_refused(write, name, suffix):
+def test_other_suffixes_are_refused(write, name, suffix, more):
     assert problems_of(write(name, "x")) == [
         f"{name}: has the suffix {suffix!r}; allowed are .jsonl, .jsonl.gz, .csv, .csv.gz, .tsv, .tsv.gz,"
-        " .parquet"
+        f" .parquet{more}"
     ]
 
 
