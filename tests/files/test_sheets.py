@@ -354,6 +354,12 @@ def test_what_is_nested_is_not_taken_for_text(sheet, row, message):
     assert said.startswith(message)
 
 
+def test_documents_that_cannot_be_read_are_not_called_blank_too(sheet):
+    rows = "".join(f'{{"query": "question {n}", "relevant": "c1"}}\n' for n in range(100))
+    ((line, message),) = faults(sheet, rows + '{"query": "x", "relevant": {"c1": 2}}\n', "sheet.jsonl")
+    assert (line, message[:17]) == (101, "column 'relevant'")
+
+
 def test_ids_as_a_spreadsheet_left_them(sheet):
     documents = "id,name\n00123,lamp\nc1,rug\nc2,sofa\n"
     assert faults(sheet, 'query,relevant\na,123\nb,"c1, c2"\nc,C1\nd,n/a\n', documents=documents) == [

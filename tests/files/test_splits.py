@@ -24,7 +24,8 @@ def test_a_usual_name_misspelt(name, near):
     [
         ["train", "dev", "test"], ["training", "validation", "test"], ["train", "val", "eval", "test"],
         ["train", "valid", "holdout"], ["fold1", "fold2", "fold3"], ["test_easy", "test_hard", "test"],
-        ["2023-01", "2023-02"], ["seen", "unseen"], ["known", "unknown"], ["de", "en", "dev"],
+        ["2023-01", "2023-02"], ["test1", "test2", "test"], ["holdout a", "holdout b"],
+        ["seen", "unseen"], ["known", "unknown"], ["de", "en", "dev"],
         ["public", "private"], ["a", "b"],
     ],
 )  # fmt: skip
