@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -29,6 +29,7 @@ __all__ = [
     "WHY",
     "Intent",
     "changed",
+    "changed_before",
     "default_split",
     "intents_of",
     "never",
@@ -110,6 +111,11 @@ def changed(goldset: str, locked: Planned, planned: Planned) -> str:
             f" {_said(locked.b)} was locked"
         )
     return f"{goldset}: {planned.name!r} {' and '.join(what)}; lock the change with a reason"
+
+
+def changed_before(goldset: str, locked: Planned, planned: Planned) -> str:
+    """Return how a comparison whose measure and sides are not known yet differs from what was locked."""
+    return changed(goldset, locked, replace(planned, measure=locked.measure, a=locked.a, b=locked.b))
 
 
 def _said(name: str) -> str:
