@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 from pytest_retrieval.errors import RetrievalError, SettingsError
 from pytest_retrieval.files.plan import PLAN, Plan, Planned, load_plan, parse_plan, save_plan
 from pytest_retrieval.files.revision import committed
+from pytest_retrieval.files.writing import replace_file
 from pytest_retrieval.plugin.intents import totals
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Plans:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._plans: dict[str, Plan | None] = {}
+        self._committed: dict[str, bytes] = {}
         self.told: list[str] = []
 
     def get(self, goldset: str) -> Plan | None:
@@ -47,6 +49,7 @@ class Plans:
         data = committed(path)
         if data is None:
             return None
+        self._committed[goldset] = data
         self.told.append(f"{goldset}: {PLAN} is gone here; what the last commit has counts as locked")
         try:
             return parse_plan(data, f"{PLAN} of the last commit")
@@ -92,8 +95,8 @@ class Plans:
         home = self._session.goldsets.home(name)
         if old is not None and new.comparisons == old.comparisons and not old.is_loosened:
             self.told.append(f"{name}: nothing to lock; the plan is as it was: {totals({name: old}, name)}")
-            if not (home / PLAN).exists():
-                save_plan(home, old)
+            if name in self._committed:
+                replace_file(home / PLAN, self._committed[name])
             return
         new = new.locked((), reason=self._session.settings.reason)
         save_plan(home, new)

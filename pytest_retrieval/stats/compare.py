@@ -87,13 +87,12 @@ def compare(
     compared = compared_of(a, b, measure, kinds)
     known = compared.measure
     sides: tuple[Scores, Scores]
-    unanswered: list[tuple[str, tuple[str, ...]]] = []
+    without: list[tuple[str, tuple[str, ...]]] = []
     if known is not None and isinstance(a, Run) and isinstance(b, Run):
         if qrels is None:
             raise InputError("two runs are compared on judgments: compare(a, b, measure, qrels=qrels)")
         sides = _scored(a, known, qrels, "a"), _scored(b, known, qrels, "b")
-        without = ((run.name or side, _unanswered(run, known, qrels)) for side, run in (("a", a), ("b", b)))
-        unanswered = [(run, queries) for run, queries in without if queries]
+        without = [(run.name or side, _unanswered(run, known, qrels)) for side, run in (("a", a), ("b", b))]
     else:
         sides = _scores(a, "a"), _scores(b, "b")
     result = compare_scores(
@@ -106,7 +105,10 @@ def compare(
         exploratory=exploratory,
         by=_classes(by, qrels),
     )
-    return replace(result, unanswered=tuple(unanswered), a=compared.a, b=compared.b)
+    left_out = set(result.undefined)
+    scored = ((run, tuple(query for query in queries if query not in left_out)) for run, queries in without)
+    unanswered = tuple((run, queries) for run, queries in scored if queries)
+    return replace(result, unanswered=unanswered, a=compared.a, b=compared.b)
 
 
 @final

@@ -151,3 +151,23 @@ def test_repr_is_short_and_says_the_verdict():
         "<Comparison 'first over later on mrr@10': mean difference 0.500; wins, losses, ties 8, 0, 0;"
         " p 0.008; established at 0.05: yes>"
     )
+
+
+def test_a_query_that_the_measure_leaves_undefined_is_not_said_to_score_zero():
+    qrels = Qrels(
+        {query: ["a"] if query != QUERIES[0] else {} for query in QUERIES}, unanswerable=[QUERIES[0]]
+    )
+    result = compare(FIRST, FIRST.select(QUERIES[2:]), "mrr@10", qrels=qrels)
+    assert result.undefined == (QUERIES[0],)
+    assert result.unanswered == (("first", (QUERIES[1],)),)
+
+
+def test_sides_and_measure_are_named_where_runs_or_columns_name_them():
+    result = compare(FIRST, LATER, "mrr@10", qrels=QRELS)
+    assert (result.a, result.b, result.measure, result.split) == (FIRST.name, LATER.name, "mrr@10", "")
+    columns = [evaluate(QRELS, run, ["mrr@10"])["mrr@10"] for run in (FIRST, LATER)]
+    of_columns = compare(*columns)
+    assert (of_columns.a, of_columns.b, of_columns.measure) == (FIRST.name, LATER.name, "mrr@10")
+    first_line = str(of_columns).splitlines()[0]
+    assert first_line.endswith(f", compared: {FIRST.name} with {LATER.name} on mrr@10, 8 queries")
+    assert str(compare({"q": 1.0}, {"q": 0.0})).startswith("a over b, compared: 1 query\n")
