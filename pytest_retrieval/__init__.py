@@ -79,7 +79,8 @@ if TYPE_CHECKING:
     from pytest_retrieval.measures.rank import MeasureKind
     from pytest_retrieval.measures.ranking import Judged, tie_sensitivity
     from pytest_retrieval.measures.table import ScoreTable, evaluate
-    from pytest_retrieval.model import GoldSet, Qrels, Run
+    from pytest_retrieval.model import GoldSet
+    from pytest_retrieval.qrels import Qrels
     from pytest_retrieval.record.contexts import random_contexts
     from pytest_retrieval.record.recorder import Recorder
     from pytest_retrieval.records import (
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
         sentences,
         units_of,
     )
+    from pytest_retrieval.run import Run
     from pytest_retrieval.spans import GoldSpan, Place, Spans
     from pytest_retrieval.stats.compare import compare
     from pytest_retrieval.stats.comparison import Comparison
@@ -189,7 +191,8 @@ _ROOMS = {
     "measures.rank": ("MeasureKind",),
     "measures.ranking": ("Judged", "tie_sensitivity"),
     "measures.table": ("ScoreTable", "evaluate"),
-    "model": ("GoldSet", "Qrels", "Run"),
+    "model": ("GoldSet",),
+    "qrels": ("Qrels",),
     "record.contexts": ("random_contexts",),
     "record.recorder": ("Recorder",),
     "records": ("Answer", "Call", "Recording", "Trace"),
@@ -205,6 +208,7 @@ _ROOMS = {
     "retrievers.stages": ("stage_scores",),
     "retrievers.tuning": ("Sweep", "context_sweep", "depth_curve", "fusion_sweep", "unit_sweep"),
     "retrievers.units": ("UnitSearch", "pool_units", "sentences", "units_of"),
+    "run": ("Run",),
     "spans": ("GoldSpan", "Place", "Spans"),
     "stats.compare": ("compare",),
     "stats.comparison": ("Comparison",),

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_retrieval.model import objects
+from pytest_retrieval.columns import objects
 from pytest_retrieval.order import by_score, first_of_each, query_of_each
 
 

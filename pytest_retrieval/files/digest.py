@@ -11,7 +11,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pytest_retrieval.model import Digests, Qrels
+from pytest_retrieval.model import Digests
+from pytest_retrieval.qrels import Qrels
 
 __all__ = ["catalog_digest", "digests_of", "judgments_digest", "strata_digest"]
 

@@ -16,7 +16,9 @@ from pytest_retrieval.gate.cells import SLICE, Cell
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.ranking import ranks_of
 from pytest_retrieval.measures.table import evaluate, mean_of
-from pytest_retrieval.model import ALL, GoldSet, Qrels, Reply, Run
+from pytest_retrieval.model import ALL, GoldSet
+from pytest_retrieval.qrels import Qrels
+from pytest_retrieval.run import Reply, Run
 from pytest_retrieval.spans import Place
 
 if TYPE_CHECKING:

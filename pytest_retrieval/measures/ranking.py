@@ -14,8 +14,9 @@ import numpy as np
 
 from pytest_retrieval.errors import DuplicateDocumentError, InputError, QueryMismatchError, listed
 from pytest_retrieval.measures.replies import JudgedReplies, join_replies
-from pytest_retrieval.model import Qrels, Run
 from pytest_retrieval.order import by_score, first_of_each, place_in_each, query_of_each
+from pytest_retrieval.qrels import Qrels
+from pytest_retrieval.run import Run
 from pytest_retrieval.spans import Spans
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import pytest
 
 from pytest_retrieval.errors import QueryMismatchError, listed
 from pytest_retrieval.files.plan import Plan, Planned
-from pytest_retrieval.model import Run
 from pytest_retrieval.plugin.intents import LOCK, TEST, WHY, changed, default_split, never_with, queries_of
 from pytest_retrieval.plugin.items import fail, kinds_of, skip
+from pytest_retrieval.run import Run
 from pytest_retrieval.stats.compare import Compared, compare, compared_of
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from pytest_retrieval.plugin.xdist import is_worker
 from pytest_retrieval.report.plan import exploratory_lines, look_lines, planned_lines
 
 if TYPE_CHECKING:
-    from pytest_retrieval.model import GoldSet, Qrels
+    from pytest_retrieval.model import GoldSet
     from pytest_retrieval.plugin.session import Session
+    from pytest_retrieval.qrels import Qrels
 
 __all__ = ["Planning"]
 

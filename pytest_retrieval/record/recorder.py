@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from pytest_retrieval.errors import InputError, listed
 from pytest_retrieval.files.recording import line_of_answer, line_of_trace, load_recording
-from pytest_retrieval.model import GoldSet, Run
+from pytest_retrieval.model import GoldSet
 from pytest_retrieval.record.agent import MODES, Agent
 from pytest_retrieval.record.answers import Question, answer_of, request_of
 from pytest_retrieval.record.asking import ask_once
@@ -31,6 +31,7 @@ from pytest_retrieval.record.prompts import (
 )
 from pytest_retrieval.records import AGENT, ANSWERS, Recording
 from pytest_retrieval.retrievers.calling import retrieve
+from pytest_retrieval.run import Run
 
 if TYPE_CHECKING:
     from pytest_retrieval.record.journal import Journal

@@ -6,8 +6,9 @@ import math
 
 from pytest_retrieval.gate.cells import groups
 from pytest_retrieval.measures.table import evaluate, mean_of
-from pytest_retrieval.model import GoldSet, Run
+from pytest_retrieval.model import GoldSet
 from pytest_retrieval.report.scorecard import StageRow
+from pytest_retrieval.run import Run
 
 __all__ = ["stage_rows"]
 

@@ -11,7 +11,7 @@ from pytest_retrieval.gate.cells import Cell, declared, described, measures_of
 from pytest_retrieval.gate.faults import fault_of
 from pytest_retrieval.gate.judging import judge, must_fallen
 from pytest_retrieval.gate.pin import Pins
-from pytest_retrieval.model import Reply, Run
+from pytest_retrieval.run import Reply, Run
 
 from .conftest import GOLD, QUERIES, measures, run
 

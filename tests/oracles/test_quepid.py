@@ -17,7 +17,8 @@ import pytest
 
 from pytest_retrieval.errors import DuplicateDocumentError
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.model import Qrels, Run
+from pytest_retrieval.qrels import Qrels
+from pytest_retrieval.run import Run
 
 COLLECTION = "quepid_haystack_party"
 DEPTH = 10
