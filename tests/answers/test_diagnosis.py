@@ -135,21 +135,6 @@ def test_a_recording_is_a_log():
         RequestLog.from_answers(answers, Run({}, "other"), Qrels({"q1": ["a"]}))
 
 
-@pytest.mark.parametrize(
-    "requests, told",
-    [
-        ({"q": {"fusd": ["a"]}}, "unknown keys fusd"),
-        ({"q": {"fused": "abc"}}, "fused"),
-        ({"x": {}}, "without judgments: 'x'"),
-        ([{"fused": ["a"]}], "has no query_id"),
-        ([{"query_id": "q"}, {"query_id": "q"}], "logged twice"),
-    ],
-)
-def test_a_log_that_cannot_be_read(requests, told):
-    with pytest.raises(InputError, match=told):
-        RequestLog(requests, Qrels({"q": ["a"]}))
-
-
 def test_a_query_that_is_not_logged():
     with pytest.raises(InputError, match="'p' is not logged; the log has 'q'"):
         diagnose("p", log({}))

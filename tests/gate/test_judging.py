@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from pytest_retrieval.gate.cells import Cell, declared, described, measures_of
-from pytest_retrieval.gate.faults import fault_of
 from pytest_retrieval.gate.judging import judge, must_fallen
 from pytest_retrieval.gate.pin import Pins
 from pytest_retrieval.run import Reply, Run
@@ -153,29 +152,6 @@ def test_counts_of_what_stands_behind_a_mean(make, pin):
     assert (found.counts.queries, found.counts.missing, found.counts.tied) == (2, 1, 1)
     assert (found.counts.unjudged, found.counts.results) == (1, 2)
     assert found.attainable == 1.0
-
-
-def test_a_run_without_faults(make):
-    assert fault_of(make(), run()) == ""
-    assert fault_of(make(documents=None), run(i1=["anything"])) == ""
-
-
-@pytest.mark.parametrize(
-    "now, message",
-    [
-        (Run({}), "the retriever returned nothing for each of the 4 queries"),
-        (Run(dict.fromkeys(GOLD, ())), "the retriever returned nothing for each of the 4 queries"),
-        (run(i1=["a", "a"]), "id 'a' at ranks 1 and 2"),
-        (run(i1=["n1"], w1=["n2", "n1"]), "2 returned ids are not in the catalog of 8 documents: query 'i1'"),
-    ],
-    ids=["no query", "nothing", "duplicates", "strange ids"],
-)
-def test_faults_of_a_run(make, now, message):
-    assert message in fault_of(make(), now)
-
-
-def test_one_answered_query_is_enough_not_to_be_a_fault(make):
-    assert fault_of(make(), Run({"w2": ["e"]})) == ""
 
 
 def test_must_queries_that_fell_on_the_primary_measure(make, pin):
