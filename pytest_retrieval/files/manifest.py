@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_retrieval.errors import FileError, Problem, listed
 from pytest_retrieval.files.content import label_of
-from pytest_retrieval.files.toml_lines import line_in
+from pytest_retrieval.files.toml_lines import Places
 from pytest_retrieval.records import KINDS, Context
 
 __all__ = ["MANIFEST", "contexts_of", "read_manifest"]
@@ -42,10 +42,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     for key, value in manifest.items():
         if key not in _ALLOWED:
             hint = f"allowed are {', '.join(_ALLOWED)}; put what is your own into [extra]"
-            problems.append(Problem(f"unknown key {key!r}; {hint}", label, line_in(text, key)))
+            problems.append(Problem(f"unknown key {key!r}; {hint}", label, Places(text).line(key)))
         elif not _ALLOWED[key][0](value):
             needed = _ALLOWED[key][1]
-            problems.append(Problem(f"{key} is {value!r}; {needed} is needed", label, line_in(text, key)))
+            problems.append(Problem(f"{key} is {value!r}; {needed} is needed", label, Places(text).line(key)))
     problems += [
         Problem(f"the key {key!r} is missing; {_ALLOWED[key][1]} is needed", label)
         for key in ("kind", "goldset")

@@ -19,6 +19,7 @@ from pytest_retrieval.files.evidence import (
     text_of_evidence,
 )
 from pytest_retrieval.files.settings import FILE_NAMING
+from pytest_retrieval.files.toml_lines import Places
 from pytest_retrieval.files.writing import replace_files
 from pytest_retrieval.gate.cells import Cell
 from pytest_retrieval.gate.pin import ESTABLISHED, Evidence, Pin, Pins, disagreements
@@ -96,8 +97,8 @@ def load_pins(folder: Path) -> Pins:
     problems: list[Problem] = []
     tables = read_pins_toml(folder)
     label = label_of(folder / PINS)
-    places = _Places(folder / PINS) if tables else None
-    cells = {} if places is None else _cells(places, tables, problems)
+    file = _File(folder / PINS) if tables else None
+    cells = {} if file is None else _cells(file, tables, problems)
     evidence: dict[str, Mapping[str, Evidence]] = {}
     for subject in sorted(name for name, of_subject in tables.items() if isinstance(of_subject, dict)):
         path = folder / EVIDENCE / f"{subject}.jsonl"
@@ -114,9 +115,9 @@ def load_pins(folder: Path) -> Pins:
                 )
             )
     pins = Pins(dict(sorted(cells.items())), evidence)
-    if not problems and places is not None:
+    if not problems and file is not None:
         problems += [
-            places.problem(f"pins and evidence disagree (a merge?): {text}", _table_of(cell), "value")
+            file.problem(f"pins and evidence disagree (a merge?): {text}", *_table_of(cell), "value")
             for cell, text in disagreements(pins).items()
         ]
     if problems:
@@ -159,25 +160,16 @@ def save_pins(folder: Path, pins: Pins) -> None:
         ) from None
 
 
-class _Places:
-    """Where things stand in pins.toml, for messages."""
+class _File:
+    """pins.toml as messages name it, with the lines of what stands there."""
 
     def __init__(self, path: Path) -> None:
-        self.file = label_of(path)
-        self._lines: dict[tuple[str, ...], int] = {}
-        table: tuple[str, ...] = ()
-        for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
-            found = _path_of(line)
-            table = found if line.lstrip().startswith("[") else table
-            self._lines.setdefault(table if line.lstrip().startswith("[") else (*table, *found), number)
+        self._label = label_of(path)
+        self._places = Places(path.read_text(encoding="utf-8-sig"))
 
-    def line(self, table: tuple[str, ...], key: str = "") -> int | None:
-        """Return the line of a key of a table, or else of the table."""
-        return self._lines.get((*table, key), self._lines.get(table))
-
-    def problem(self, message: str, table: tuple[str, ...], key: str = "") -> Problem:
-        """Return a problem at its place."""
-        return Problem(message, self.file, self.line(table, key))
+    def problem(self, message: str, *path: str) -> Problem:
+        """Return a problem at the place of a table or a key."""
+        return Problem(message, self._label, self._places.line(*path))
 
 
 def _table_of(cell: Cell) -> tuple[str, ...]:
@@ -185,65 +177,52 @@ def _table_of(cell: Cell) -> tuple[str, ...]:
     return (cell.subject, cell.stratum, cell.measure)
 
 
-def _path_of(line: str) -> tuple[str, ...]:
-    """Return the keys that one line of TOML sets or opens; none where it does neither by itself."""
-    try:
-        value: object = tomllib.loads(line)
-    except tomllib.TOMLDecodeError:
-        return ()
-    path: tuple[str, ...] = ()
-    while isinstance(value, dict) and len(value) == 1:
-        ((key, value),) = value.items()
-        path = (*path, key)
-    return path
-
-
-def _cells(places: _Places, tables: Mapping[str, Any], problems: list[Problem]) -> dict[Cell, Pin]:
+def _cells(file: _File, tables: Mapping[str, Any], problems: list[Problem]) -> dict[Cell, Pin]:
     cells = {}
     for subject, strata in tables.items():
-        for stratum, measures in _tables(strata, (subject,), places, problems):
-            for measure, pin in _tables(measures, (subject, stratum), places, problems):
+        for stratum, measures in _tables(strata, (subject,), file, problems):
+            for measure, pin in _tables(measures, (subject, stratum), file, problems):
                 cell = Cell(subject, measure, stratum)
-                read = _pin(cell, pin, places, problems)
+                read = _pin(cell, pin, file, problems)
                 if read is not None:
                     cells[cell] = read
     return cells
 
 
 def _tables(
-    value: object, where: tuple[str, ...], places: _Places, problems: list[Problem]
+    value: object, where: tuple[str, ...], file: _File, problems: list[Problem]
 ) -> list[tuple[str, Any]]:
     if isinstance(value, dict):
         return list(value.items())
     shown = ".".join(where)
     problems.append(
-        places.problem(f'[{shown}] is {value!r}; a pin is a table [subject.stratum."measure"]', where)
+        file.problem(f'[{shown}] is {value!r}; a pin is a table [subject.stratum."measure"]', *where)
     )
     return []
 
 
-def _pin(cell: Cell, table: object, places: _Places, problems: list[Problem]) -> Pin | None:
+def _pin(cell: Cell, table: object, file: _File, problems: list[Problem]) -> Pin | None:
     where = _table_of(cell)
     place = f'[{cell.subject}.{cell.stratum}."{cell.measure}"]'
     if not isinstance(table, dict):
         message = f"{place} is {table!r}; a table with {', '.join(_NEEDED)} is needed"
-        problems.append(places.problem(message, where))
+        problems.append(file.problem(message, *where))
         return None
     before = len(problems)
     for key in sorted(table.keys() - {*_WRITTEN, *_EDITED}):
         known = ", ".join((*_WRITTEN, *_EDITED))
         message = f"{place}: key {key!r} is not known; known are {known}"
-        problems.append(places.problem(message, where, key))
+        problems.append(file.problem(message, *where, key))
     for key, (check, allowed) in _CHECKS.items():
         if key in table and not check(table[key]):
             message = f"{place}: {key} is {table[key]!r}; allowed is {allowed}"
-            problems.append(places.problem(message, where, key))
+            problems.append(file.problem(message, *where, key))
         elif key in _NEEDED and key not in table:
             message = f"{place}: {key} is missing; {_TAKE_BACK}"
-            problems.append(places.problem(message, where))
+            problems.append(file.problem(message, *where))
     if len(problems) == before:
         problems += (
-            places.problem(f"{place}: {message}; {_TAKE_BACK}", where, key)
+            file.problem(f"{place}: {message}; {_TAKE_BACK}", *where, key)
             for key, message in _beyond(cell, table)
         )
     if len(problems) > before:

@@ -16,7 +16,7 @@ from typing import Any, final
 
 from pytest_retrieval.errors import Problem, SettingsError
 from pytest_retrieval.files.content import label_of
-from pytest_retrieval.files.toml_lines import line_in
+from pytest_retrieval.files.toml_lines import Places
 
 __all__ = [
     "FILE_NAMING",
@@ -173,13 +173,14 @@ def settings_from(
     for key, value in keys.items():
         if key not in _CHECKS:
             fault = f"unknown key {key!r}{_meant(key)}; allowed are {', '.join(_CHECKS)}"
-            faults.append(Problem(fault, label, line_in(text, key)))
+            faults.append(Problem(fault, label, Places(text).line(key)))
             continue
         try:
             values[key] = _CHECKS[key](value)
         except _Bad as error:
             fault = f"{error}" if error.subject is not None else f"{key} is {value!r}; allowed is {error}"
-            faults.append(Problem(fault, label, line_in(text, key, error.subject)))
+            place = (key,) if error.subject is None else (key, error.subject)
+            faults.append(Problem(fault, label, Places(text).line(*place)))
     if "name" not in keys:
         faults.append(Problem("the key 'name' is missing; a gold set is identified by its name", label))
     if len(faults) == 1:
@@ -202,7 +203,7 @@ def line_of_key(settings: Settings, key: str) -> int | None:
     """Return the line of goldset.toml that sets a top-level key, for messages."""
     if settings.folder is None or settings.as_is:
         return None
-    return line_in((settings.folder / FILE_NAME).read_text("utf-8-sig"), key)
+    return Places((settings.folder / FILE_NAME).read_text("utf-8-sig")).line(key)
 
 
 def _beir(folder: Path) -> Settings:
