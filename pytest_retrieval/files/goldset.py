@@ -34,7 +34,7 @@ from pytest_retrieval.files.layout import Layout, layout_of
 from pytest_retrieval.files.queries import Queries, queries_of
 from pytest_retrieval.files.settings import Settings, read_settings, settings_from
 from pytest_retrieval.files.spans import spans_of
-from pytest_retrieval.files.tables import read_table, table_of_frame
+from pytest_retrieval.files.tables import Table, read_table, table_of_frame
 from pytest_retrieval.model import GoldSet, Subject
 from pytest_retrieval.qrels import Qrels
 from pytest_retrieval.spans import Spans
@@ -42,7 +42,14 @@ from pytest_retrieval.spans import Spans
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["goldset_from_frames", "load_content", "load_goldset", "load_with_notes", "read_settings"]
+__all__ = [
+    "goldset_from_frames",
+    "goldset_from_tables",
+    "load_content",
+    "load_goldset",
+    "load_with_notes",
+    "read_settings",
+]
 
 
 def load_goldset(path: str | os.PathLike[str]) -> GoldSet:
@@ -166,13 +173,30 @@ def goldset_from_frames(
     >>> goldset_from_frames("birds", queries, qrels).qrels["q1"]
     {'kea': 1}
     """
-    read = settings_from({"name": name, **settings}, f"gold set {name!r}")
+    return goldset_from_tables(
+        settings_from({"name": name, **settings}, f"gold set {name!r}"),
+        table_of_frame(queries, "queries.iloc"),
+        table_of_frame(qrels, "qrels.iloc"),
+        None if catalog is None else table_of_frame(catalog, "catalog.iloc"),
+    )
+
+
+def goldset_from_tables(
+    settings: Settings, queries: Table, qrels: Table, catalog: Table | None = None
+) -> GoldSet:
+    """Make a gold set of tables in memory, checked as files are.
+
+    Raises
+    ------
+    GoldSetError
+        The content cannot be used; places are those of the tables.
+    """
     problems: list[Problem] = []
     of_qrels: list[Problem] = []
-    items = None if catalog is None else catalog_of(table_of_frame(catalog, "catalog.iloc"), problems)
-    asked = queries_of(table_of_frame(queries, "queries.iloc"), read, problems)
-    judgments = judgments_of_table(table_of_frame(qrels, "qrels.iloc"), read.groups, of_qrels)
-    return _checked(read, asked, judgments, items, problems, of_qrels)
+    items = None if catalog is None else catalog_of(catalog, problems)
+    asked = queries_of(queries, settings, problems)
+    judgments = judgments_of_table(qrels, settings.groups, of_qrels)
+    return _checked(settings, asked, judgments, items, problems, of_qrels)
 
 
 def _error(settings: Settings, problems: list[Problem]) -> GoldSetError:

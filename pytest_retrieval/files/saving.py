@@ -114,13 +114,17 @@ def _qrels(goldset: GoldSet) -> str:
 
 def _catalog(goldset: GoldSet) -> str:
     assert goldset.catalog is not None
+    import numpy as np
+
     names = [str(name) for name in goldset.catalog.columns]
-    rows = zip(goldset.catalog.index, goldset.catalog.to_numpy(dtype=object).tolist(), strict=True)
+    cells = goldset.catalog.to_numpy(dtype=object)
+    # A frame fills what an item lacks with "", which a catalog of thousands of columns cannot afford to hold.
+    filled = (cells != "") & (cells != None) & (cells == cells)  # noqa: E711
+    if len(cells):
+        filled[0] |= ~filled.any(axis=0) & (cells[0] == "")  # so that an empty column is still one
     return "".join(
-        _json(
-            {"doc_id": doc_id, **{n: v for n, v in zip(names, row, strict=True) if v is not None and v == v}}
-        )
-        for doc_id, row in rows
+        _json({"doc_id": doc_id, **{names[place]: row[place] for place in np.flatnonzero(there)}})
+        for doc_id, row, there in zip(goldset.catalog.index, cells, filled, strict=True)
     )
 
 

@@ -14,12 +14,12 @@ from typing import Any
 from pytest_retrieval.errors import FileError, GoldSetError, Problem, counted, listed
 from pytest_retrieval.files.asked import Asked, asked_of, shape_of
 from pytest_retrieval.files.content import label_of
-from pytest_retrieval.files.goldset import goldset_from_frames
+from pytest_retrieval.files.goldset import goldset_from_tables
 from pytest_retrieval.files.near_ids import NearIds
-from pytest_retrieval.files.settings import RESERVED_SPLIT
+from pytest_retrieval.files.settings import RESERVED_SPLIT, settings_from
 from pytest_retrieval.files.sheet_columns import Columns, column_of, columns_of_sheet
 from pytest_retrieval.files.splits import misspelt_messages
-from pytest_retrieval.files.tables import Table, read_table
+from pytest_retrieval.files.tables import Row, Table, read_table
 from pytest_retrieval.gate.cells import slug_faults
 from pytest_retrieval.model import GoldSet
 
@@ -73,8 +73,6 @@ def goldset_of_sheet(
     GoldSetError
         What they hold makes no gold set.
     """
-    import pandas as pd
-
     named = dict(columns or {})
     documents, questions = _tables(catalog, sheet)
     of_id = column_of(documents, "doc_id", named)
@@ -98,35 +96,32 @@ def goldset_of_sheet(
         raise GoldSetError(f"gold set {name!r}", problems)
     if found.unused:
         told.append(f"{questions.file}: nothing is read from {listed(map(repr, found.unused))}")
-    judged: list[tuple[dict[str, Any], int]] = [
-        ({"query_id": one.query_id, "doc_id": doc_id, "grade": grade}, one.line)
+    judged = [
+        Row(one.line, {"query_id": one.query_id, "doc_id": doc_id, "grade": grade})
         for one in asked
         for doc_id, grade in one.grades.items()
     ]
-    places = {
-        "queries.iloc": (questions.file, [one.line for one in asked]),
-        "qrels.iloc": (questions.file, [line for _, line in judged]),
-        "catalog.iloc": (documents.file, [row.line for row in documents.rows]),
-    }
-    highest = max((judgment["grade"] for judgment, _ in judged), default=0)
+    highest = max(row.values["grade"] for row in judged)
     if highest > 1:
         settings["relevance_level"] = 1
         told.append(f"grades go up to {highest}, and documents are relevant from grade 1 on: relevance_level")
     if notes is not None:
         notes += told
-    try:
-        return goldset_from_frames(
-            name,
-            pd.DataFrame([one.row for one in asked]),
-            pd.DataFrame([judgment for judgment, _ in judged]),
-            pd.DataFrame(items),
-            provenance=f"Questions from {Path(sheet).name}.",
-            **settings,
-        )
-    except GoldSetError as error:
-        raise GoldSetError(
-            error.what, [_placed(problem, places, questions.file) for problem in error.problems]
-        ) from None
+    provenance = f"Questions from {Path(sheet).name}."
+    return goldset_from_tables(
+        settings_from({"name": name, "provenance": provenance, **settings}, questions.file),
+        _table(questions.file, [Row(one.line, one.row) for one in asked]),
+        _table(questions.file, judged),
+        _table(
+            documents.file, [Row(row.line, item) for row, item in zip(documents.rows, items, strict=True)]
+        ),
+    )
+
+
+def _table(file: str, rows: Sequence[Row]) -> Table:
+    """Return rows as a table of typed values."""
+    columns = dict.fromkeys(column for row in rows for column in row.values)
+    return Table(file, tuple(columns), tuple(rows), True)
 
 
 def wordless(items: Sequence[Mapping[str, Any]], file: str) -> list[Problem]:
@@ -155,13 +150,6 @@ def _tables(catalog: str | os.PathLike[str], sheet: str | os.PathLike[str]) -> t
         what = " and ".join(table.file for table in broken)
         raise FileError(what, [problem for table in broken for problem in table.problems])
     return documents, questions
-
-
-def _placed(problem: Problem, places: Mapping[str, tuple[str, Sequence[int]]], other: str) -> Problem:
-    """Return a problem of a DataFrame's row as one of the line that the row came from."""
-    file, lines = places.get(problem.file, (other, ()))
-    line = lines[problem.line] if problem.line is not None and problem.line < len(lines) else None
-    return Problem(problem.message, file, line)
 
 
 def _catalog_ids(table: Table, column: str, problems: list[Problem]) -> list[tuple[str, int]]:

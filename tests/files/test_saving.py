@@ -79,7 +79,20 @@ def test_flags_at_their_default_and_empty_fields_are_not_written(tmp_path):
     documents = [json.loads(line) for line in texts["catalog.jsonl"].splitlines()]
     assert documents == [
         {"doc_id": "c1", "text": "a", "price": 3.5},
-        {"doc_id": "c2", "text": "", "tags": ["x"]},
+        {"doc_id": "c2", "tags": ["x"]},
+    ]
+
+
+def test_what_an_item_lacks_is_not_written(tmp_path):
+    """The frame of a catalog holds "" for it; a column that is empty for all items stays one."""
+    catalog = pd.DataFrame(
+        {"doc_id": ["c1", "c2", "c3"], "a": ["x", "", None], "b": [None, [], 0], "c": ["", "", ""]}
+    )
+    text = texts_of_goldset(goldset(catalog=catalog), {})["catalog.jsonl"]
+    assert [json.loads(line) for line in text.splitlines()] == [
+        {"doc_id": "c1", "a": "x", "c": ""},
+        {"doc_id": "c2", "b": []},
+        {"doc_id": "c3", "b": 0},
     ]
 
 

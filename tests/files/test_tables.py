@@ -149,6 +149,13 @@ class TestCells:
             " -t UTF-8, where Windows and old spreadsheets mostly write WINDOWS-1252",
         ]
 
+    def test_a_chance_line_of_good_utf_8_is_no_second_encoding(self, write):
+        """In Latin-1, Ã© are the bytes of é in UTF-8."""
+        text = "id,text\na,Ã©\nb,é\nc,é\n".encode("latin-1")
+        (message,) = problems_of(write("t.csv", text))
+        assert "mixes" not in message
+        assert "iconv" in message
+
     def test_two_encodings_in_one_file(self, write):
         text = "id,text\na,ö\n".encode() + "b,é\n".encode("latin-1")
         assert problems_of(write("t.csv", text)) == [
