@@ -257,8 +257,8 @@ def test_what_was_understood_and_not_said_is_told(folder):
     lines = init().output.splitlines()
     assert "sheet.csv: nothing is read from 'author'" in lines
     assert (
-        "1 question of 2 with a blank cell in column 'doc_ids' taken for unanswerable: q002 “b” (sheet.csv:3)"
-        in lines
+        "sheet.csv: 1 question of 2 with a blank cell in column 'doc_ids' taken for unanswerable (say which"
+        " documents answer them where that is wrong): q002 “b” (line 3)" in lines
     )
 
 

@@ -215,9 +215,10 @@ def _answerable(asked: Sequence[Asked], columns: Columns, file: str, problems: l
             for one in alone
         )
     kinds = ((blank, f"a blank cell {where}"), (judged, "documents of grade 0 only"))
+    wrong = "taken for unanswerable (say which documents answer them where that is wrong)"
     return [
-        f"{counted(len(ones), 'question', 'questions')} of {len(asked)} with {what} taken for unanswerable:"
-        f" {listed((f'{one} ({file}:{one.line})' for one in ones), 3)}"
+        f"{file}: {counted(len(ones), 'question', 'questions')} of {len(asked)} with {what} {wrong}:"
+        f" {listed((f'{one} (line {one.line})' for one in ones), 3)}"
         for ones, what in kinds
         if ones
     ]

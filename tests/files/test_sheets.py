@@ -198,8 +198,8 @@ class TestBlankCells:
         goldset = sheet("query,relevant\nlamp,c1\ncars,\nboats,|\n", notes=notes)
         assert goldset.qrels.unanswerable == {"q002", "q003"}
         assert notes == [
-            "2 questions of 3 with a blank cell in column 'relevant' taken for unanswerable: q002 “cars”"
-            " (sheet.csv:3), q003 “boats” (sheet.csv:4)"
+            "sheet.csv: 2 questions of 3 with a blank cell in column 'relevant' taken for unanswerable (say"
+            " which documents answer them where that is wrong): q002 “cars” (line 3), q003 “boats” (line 4)"
         ]
 
     @pytest.mark.parametrize("blank, refused", [(1, True), (2, True), (3, False)])
@@ -244,7 +244,8 @@ class TestBlankCells:
         notes = []
         sheet("query,relevant,grade\nlamp,c1,1\ncars,c2,0\n", notes=notes)
         assert notes == [
-            "1 question of 2 with documents of grade 0 only taken for unanswerable: q002 “cars” (sheet.csv:3)"
+            "sheet.csv: 1 question of 2 with documents of grade 0 only taken for unanswerable (say which"
+            " documents answer them where that is wrong): q002 “cars” (line 3)"
         ]
 
 

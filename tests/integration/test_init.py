@@ -71,7 +71,7 @@ def test_a_catalog_and_a_question_sheet(pytester, init, write, suffix):
             "wrote tests/test_shop.py",
             "wrote conftest.py",
             "wrote goldsets/.gitattributes",
-            "1 question of 5 with a blank cell in column 'doc_ids' taken for unanswerable: q005 *",
+            "sheet.* 1 question of 5 with a blank cell in column 'doc_ids' taken for unanswerable *: q005 *",
             "5 queries in 4 strata: identifier (1), nothing (1), short (1), words (2)",
             "*pytest --retrieval-pin=new *",
         ]
