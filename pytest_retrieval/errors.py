@@ -79,6 +79,25 @@ class RetrievalError(Exception):
     """Base of every error that this package raises on purpose."""
 
 
+def look_alike(name: str, known: Iterable[str]) -> str:
+    r"""Return a clause on a known id that is written alike with other code points, or an empty string.
+
+    >>> look_alike("caf\u00e9", ["tea", "cafe\u0301"])
+    "; 'cafe\\u0301' looks the same and is another composition of Unicode (NFC, NFD): write both alike"
+    >>> look_alike("coffee", ["tea"])
+    ''
+    """
+    if name.isascii():
+        return ""
+    from unicodedata import normalize
+
+    wanted = normalize("NFC", name)
+    other = next((id_ for id_ in known if not id_.isascii() and normalize("NFC", id_) == wanted), None)
+    if other is None:
+        return ""
+    return f"; {other!a} looks the same and is another composition of Unicode (NFC, NFD): write both alike"
+
+
 def or_raise(outcome: _Value | RetrievalError) -> _Value:
     """Return a value that was kept, or raise the error that was kept in its place.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ def assert_permitted(run: Run, allowed: Allowed, *, k: int | None = None) -> Non
     AssertionError
         A document is not permitted, or a list is short.
     InputError
-        A query of the run has no entry in `allowed`.
+        The run has no query, or one that has no entry in `allowed`; or what may be read is one string.
 
     Examples
     --------
@@ -58,6 +59,8 @@ def assert_permitted(run: Run, allowed: Allowed, *, k: int | None = None) -> Non
       q: b at rank 2
     """
     __tracebackhide__ = True
+    if not len(run):
+        raise InputError("the run has no query, so nothing was checked")
     wrong: dict[str, list[str]] = {}
     for stage, ranking in {"": run, **run.stages}.items():
         for query_id in ranking:
@@ -166,13 +169,15 @@ def assert_erased(
     AssertionError
         A search returns an erased document or one that holds its string, or the string is elsewhere.
     InputError
-        An erased document has no string.
+        Nothing is erased, or an erased document has no string.
 
     Examples
     --------
     >>> assert_erased(lambda query, k: [], {"d7": "Maria Brandt, Lindenweg 4"}, elsewhere={"cache": "…"})
     """
     __tracebackhide__ = True
+    if not erased:
+        raise InputError("no erased document was given, so nothing was checked")
     strings = {doc: [text] if isinstance(text, str) else list(text) for doc, text in erased.items()}
     for doc_id, of_doc in strings.items():
         if not of_doc or not all(isinstance(text, str) and text.strip() for text in of_doc):
@@ -197,8 +202,11 @@ def assert_erased(
         _fail(f"{counted(len(wrong), 'erased document', 'erased documents')} still there", _lines(wrong))
 
 
-def assert_self_retrieval(sweep: SelfRetrieval, *, at_least: float = 1.0) -> None:
+def assert_self_retrieval(sweep: SelfRetrieval, *, at_least: float = 1.0, unasked: float = 0.0) -> None:
     """Assert that every leg returns documents for their own strings, of each kind.
+
+    A document that no string sets apart from others, such as a duplicate, was not asked for unless it has an
+    identifier, so a sweep says nothing about it.
 
     Parameters
     ----------
@@ -206,11 +214,13 @@ def assert_self_retrieval(sweep: SelfRetrieval, *, at_least: float = 1.0) -> Non
         Of `self_retrieval`.
     at_least
         Smallest share of documents that each leg has to return for each kind of string, in [0, 1].
+    unasked
+        Largest share of documents that nobody asked for, in [0, 1].
 
     Raises
     ------
     AssertionError
-        A share is lower; the text names the leg and the documents.
+        A share is lower, or more documents were not asked for; the text names the leg and the documents.
 
     Examples
     --------
@@ -226,8 +236,21 @@ def assert_self_retrieval(sweep: SelfRetrieval, *, at_least: float = 1.0) -> Non
             if share < at_least:
                 lost = [f"{probe.doc_id} ({probe.text!r})" for probe in sweep.lost(leg, str(kind))]
                 lines.append(f"{leg or 'ranking'}, {kind}: {share:.3f}; lost: {listed(lost, 5)}")
+    asked = {probe.doc_id for probe in sweep.probes.values()}
+    without = [doc_id for doc_id in sweep.without if doc_id not in asked]
     if lines:
         _fail(f"documents are not found in the top {sweep.k} by their own strings", lines)
+    share = len(without) / (len(asked) + len(without))
+    if share > unasked:
+        _fail(
+            f"{len(without)} of {len(asked) + len(without)} documents have no string of their own"
+            " (duplicates, or empty), so nobody asked for them",
+            [
+                listed(without, 5),
+                "ask by `identifier` in self_retrieval, or allow them:"
+                f" assert_self_retrieval(sweep, unasked={math.ceil(share * 1000) / 1000:g})",
+            ],
+        )
 
 
 def assert_contexts(
@@ -250,11 +273,12 @@ def assert_contexts(
 
 
 def _may(allowed: Allowed, query_id: str) -> Collection[str]:
-    if not isinstance(allowed, Mapping):
-        return allowed
-    if query_id not in allowed:
+    if isinstance(allowed, Mapping) and query_id not in allowed:
         raise InputError(f"`allowed` does not say what may be read for query {query_id!r}")
-    return allowed[query_id]
+    may = allowed[query_id] if isinstance(allowed, Mapping) else allowed
+    if isinstance(may, str):  # a string holds every part of itself: "d12" would permit d1
+        raise InputError(f"`allowed` is {may!r} for query {query_id!r}; a set or list of ids is needed")
+    return may
 
 
 def _called(search: Callable[..., Any], query: str, k: int, given: Mapping[str, object]) -> Any:

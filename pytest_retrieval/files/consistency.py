@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_retrieval.errors import Problem, listed
+from pytest_retrieval.errors import Problem, listed, look_alike
 from pytest_retrieval.files.catalog import Catalog
 from pytest_retrieval.files.judgments import Judgment
 from pytest_retrieval.files.queries import Queries
@@ -27,7 +27,7 @@ def unknown_ids(
         if catalog is not None and catalog.complete and doc_id not in documents:
             message = (
                 f"document {doc_id!r}, judged for query {query_id!r}, is not in the catalog: the gold set is"
-                " stale. Remove the judgment or bring the document back"
+                f" stale. Remove the judgment or bring the document back{look_alike(doc_id, documents)}"
             )
             problems.append(Problem(message, judgment.file, judgment.line))
     if queries.complete:

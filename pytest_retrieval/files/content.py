@@ -11,9 +11,23 @@ from typing import NamedTuple
 from pytest_retrieval.errors import Problem
 from pytest_retrieval.files.encoding import not_text, not_utf_8
 
-__all__ = ["Line", "Unreadable", "counted", "label_of", "lines_of", "read_bytes", "words_of"]
+__all__ = [
+    "IS_POINTER",
+    "POINTER",
+    "Line",
+    "Unreadable",
+    "counted",
+    "label_of",
+    "lines_of",
+    "read_bytes",
+    "words_of",
+]
 
 BOM = b"\xef\xbb\xbf"
+POINTER = b"version https://git-lfs.github.com/spec/"
+"""How the text begins that stands in a checkout for a file of Git LFS."""
+
+IS_POINTER = "is a Git LFS pointer, not the file: fetch it with git lfs pull, or check out with lfs: true"
 _GZIP = b"\x1f\x8b"
 
 
@@ -61,6 +75,8 @@ def read_bytes(path: Path, label: str) -> bytes:
         raise Unreadable(Problem("no such file", label)) from None
     except OSError as error:
         raise Unreadable(Problem(f"cannot be read: {error.strerror or error}", label)) from None
+    if data.startswith(POINTER):
+        raise Unreadable(Problem(IS_POINTER, label))
     if data.startswith(_GZIP):
         data = _unpacked(data, label)
     elif path.suffix == ".gz" and data:

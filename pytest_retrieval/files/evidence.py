@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from pytest_retrieval.errors import Problem, listed
-from pytest_retrieval.files.content import label_of
+from pytest_retrieval.files.content import IS_POINTER, POINTER, label_of
 from pytest_retrieval.files.json_lines import NoJson, value_of
 from pytest_retrieval.gate.pin import Evidence
 
@@ -32,6 +32,9 @@ def read_evidence(path: Path, problems: list[Problem]) -> dict[str, Evidence]:
         return lines
     except OSError as error:
         problems.append(Problem(f"cannot be read: {error.strerror or error}", label))
+        return lines
+    if texts[0].startswith(POINTER.decode()):
+        problems.append(Problem(IS_POINTER, label))
         return lines
     for number, text in enumerate(texts if texts != [""] else [], start=1):
         try:

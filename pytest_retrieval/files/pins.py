@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_retrieval.errors import MeasureError, PinError, Problem, SettingsError
-from pytest_retrieval.files.content import label_of
+from pytest_retrieval.files.content import IS_POINTER, POINTER, label_of
 from pytest_retrieval.files.evidence import (
     is_conflict,
     is_number,
@@ -64,7 +64,10 @@ def read_pins_toml(folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise SettingsError(f"{label_of(path)}: cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        text = path.read_bytes().decode("utf-8", "replace")
+        raw = path.read_bytes()
+        if raw.startswith(POINTER):
+            raise SettingsError(f"{label_of(path)}: {IS_POINTER}") from None
+        text = raw.decode("utf-8", "replace")
         hint = (
             "it holds the marks of a merge conflict: resolve it, then pytest says whether pins and evidence"
             " agree"

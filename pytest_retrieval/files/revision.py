@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import tarfile
 from collections.abc import Container, Iterable
@@ -11,12 +12,12 @@ from pathlib import Path, PurePosixPath
 from typing import final
 
 from pytest_retrieval.errors import SettingsError
+from pytest_retrieval.files.content import POINTER
 from pytest_retrieval.files.settings import read_settings
 
 __all__ = ["Base", "base_of", "committed"]
 
 GOLDSET = "goldset.toml"
-_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 @final
@@ -34,12 +35,15 @@ class Base:
         The gold sets of that commit, copied out of git.
     pins
         The folder of pins of that commit, copied too; None where pins stand in the gold sets.
+    root
+        The copy of the folder of the repository that was asked for.
     """
 
     revision: str
     commit: str
     folders: tuple[Path, ...]
     pins: Path | None = None
+    root: Path | None = None
 
 
 def base_of(
@@ -97,10 +101,14 @@ def base_of(
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             tar.extractall(into, filter="data")
     same = {_within(folder, top) for folder in today}
-    folders = _named([into / place for place in places], names, {into / place for place in same})
+    try:
+        folders = _named([into / place for place in places], names, {into / place for place in same})
+    except SettingsError as error:  # as git names a file there, not by a copy that is gone when this is read
+        raise SettingsError(f"{option}: {str(error).replace(f'{into}{os.sep}', f'{commit[:10]}:')}") from None
     for folder in folders:
         _refuse_pointers(folder, into, option, commit)
-    return Base(revision, commit, tuple(folders), None if pins is None else into / (of_pins or "no pins"))
+    there = None if pins is None else into / (of_pins or "no pins")
+    return Base(revision, commit, tuple(folders), there, into / _within(root, top))
 
 
 def committed(path: Path) -> bytes | None:
@@ -136,7 +144,7 @@ def _named(folders: Iterable[Path], names: Container[str], today: Container[Path
 def _refuse_pointers(folder: Path, into: Path, option: str, commit: str) -> None:
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         with path.open("rb") as file:
-            if file.read(len(_POINTER)) == _POINTER:
+            if file.read(len(POINTER)) == POINTER:
                 raise SettingsError(
                     f"{option}: {path.relative_to(into)} at {commit[:12]} is a Git LFS pointer, not the file;"
                     " keep what is gated out of LFS"

@@ -56,11 +56,15 @@ def branch_changes(
     strata_then, strata_now = then.qrels.strata or {}, now.qrels.strata or {}
     means = _stratum_means(then, evidence, measure)
     changes = _tolerances(then, now, subject, pins_then, pins_now)
+    for query_id in sorted(then.must & after - now.must):
+        changes.append(BranchChange(f"query {query_id} may fall now: it is no must-query any more", True))
     for query_id in sorted(before - after):
         score = _pinned(evidence, query_id, measure)
         stratum = strata_then.get(query_id, ALL)
         hard = score < means.get(stratum, math.nan)
-        changes.append(BranchChange(f"query {query_id} removed (pinned {score:.3f} in {stratum})", hard))
+        must = query_id in then.must
+        what = f"{'must-query' if must else 'query'} {query_id} removed"
+        changes.append(BranchChange(f"{what} (pinned {score:.3f} in {stratum})", hard or must))
     added = sorted(after - before)
     if added:
         changes.append(BranchChange(f"{counted(len(added), 'query', 'queries')} added", False))

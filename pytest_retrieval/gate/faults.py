@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pytest_retrieval.errors import InputError, counted, listed
+from pytest_retrieval.errors import InputError, counted, listed, look_alike
 from pytest_retrieval.gate.passages import SPAN_KINDS, rechunked
 from pytest_retrieval.gate.pin import ESTABLISHED, Pin, short
 from pytest_retrieval.gate.ruler import judgment_changes
@@ -53,10 +53,11 @@ def fault_of(goldset: GoldSet, run: Run) -> str:
         for query_id in run.query_ids
         if (found := [doc_id for doc_id in run[query_id] if doc_id in strange])
     ]
+    alike = next((hint for doc_id in sorted(strange)[:10] if (hint := look_alike(doc_id, known))), "")
     return (
         f"{counted(len(strange), 'returned id is', 'returned ids are')} not in the catalog of"
         f" {counted(len(known), 'document', 'documents')}: query"
-        f" {listed(places, most=3)}. Index this catalog, or return the catalog's own ids"
+        f" {listed(places, most=3)}. Index this catalog, or return the catalog's own ids{alike}"
     )
 
 

@@ -231,7 +231,7 @@ def _compared(
             *halves,
             *([fell] if worse > round(allowed, DECIMALS) and not counts else []),
             *_span_notes(sides, measure, ordered, sign, level),
-            *_noise_notes(sides, today.cell, pin, worse, tolerance, status),
+            *_noise_notes(sides, today.cell, pin, before, worse, tolerance, status, measure.higher_is_better),
         ),
     )
 
@@ -253,7 +253,14 @@ def _span_notes(
 
 
 def _noise_notes(
-    sides: Sides, cell: Cell, pin: Pin, worse: float, tolerance: float, status: str
+    sides: Sides,
+    cell: Cell,
+    pin: Pin,
+    before: float,
+    worse: float,
+    tolerance: float,
+    status: str,
+    higher_is_better: bool,
 ) -> tuple[str, ...]:
     """Return what to know of a subject that does not always return the same."""
     if pin.noise is None:
@@ -262,9 +269,15 @@ def _noise_notes(
             " noise band: pin it anew"
         )
         return (why,) if sides.differs else ()
+    notes: list[str] = []
     if status in PASSING and tolerance < worse:
-        return (
+        notes.append(
             f"{cell} fell by {worse:.3g}, within noise: its band is {pin.noise:.3g}, measured over"
-            f" {pin.retrievals} retrievals",
+            f" {pin.retrievals} retrievals"
         )
-    return ()
+    if higher_is_better and 0 < before <= round(tolerance + pin.noise, DECIMALS) and pin.noise > 0:
+        notes.append(
+            f"{cell} can never fail: it stands at {before:.3g}, and its noise band of {pin.noise:.3g} reaches"
+            " down to 0; fix the seed or search exactly, and pin it anew, or gate a larger class of queries"
+        )
+    return tuple(notes)

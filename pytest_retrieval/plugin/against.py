@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import final
 
+from pytest_retrieval.errors import RetrievalError, SettingsError
+from pytest_retrieval.files.pins import read_pins_toml
 from pytest_retrieval.files.plan import Plan, Planned, load_plan
 from pytest_retrieval.files.revision import Base, base_of
+from pytest_retrieval.files.settings import read_settings
 from pytest_retrieval.gate.branch import BranchChange, lowered_with_reason
 from pytest_retrieval.gate.cells import Cell
 from pytest_retrieval.gate.pin import Pins
 from pytest_retrieval.gate.ruler import counted
-from pytest_retrieval.gate.verdict import HELD, REGRESSED, Verdict
+from pytest_retrieval.gate.verdict import HELD, REGRESSED, UNDECIDED, VANISHED, Verdict
 from pytest_retrieval.model import GoldSet
 from pytest_retrieval.plugin.goldsets import GoldSets
 from pytest_retrieval.stats.thresholds import format_threshold
@@ -57,6 +62,7 @@ class Against:
             self.close()
             raise
         self.goldsets = GoldSets(self.base.folders, self.base.pins)
+        self._today = today
 
     @property
     def label(self) -> str:
@@ -71,7 +77,41 @@ class Against:
         RetrievalError
             They cannot be used.
         """
-        return self.goldsets.pins(name) if self._has(name) else Pins()
+        with self._named_by_git():
+            return self.goldsets.pins(name) if self._has(name) else Pins()
+
+    def goldset(self, name: str) -> GoldSet:
+        """Return a gold set of the base.
+
+        Raises
+        ------
+        RetrievalError
+            Its files cannot be used.
+        """
+        with self._named_by_git():
+            return self.goldsets.get(name)
+
+    def check_files(self) -> None:
+        """Raise SettingsError where a TOML file of any gold set of the base cannot be read."""
+        with self._named_by_git():
+            self.goldsets.check_files()
+
+    def gone(self, folders: Iterable[Path]) -> dict[str, Path]:
+        """Return name → home of the pins of each gold set that was pinned at the base and is here no more.
+
+        Parameters
+        ----------
+        folders
+            Of the gold sets below the copy of the rootdir; one that cannot be read has no name to miss.
+        """
+        found = {}
+        for folder in folders:
+            with contextlib.suppress(SettingsError):
+                name = read_settings(folder).name
+                home = GoldSets([folder], self.base.pins).home(name)
+                if name not in self._today.folders and read_pins_toml(home):
+                    found[name] = home
+        return found
 
     def plan(self, name: str) -> Plan | None:
         """Return the plan of a gold set there, None where nothing was locked.
@@ -81,7 +121,8 @@ class Against:
         SettingsError
             It cannot be used.
         """
-        return load_plan(self.goldsets.home(name)) if self._has(name) else None
+        with self._named_by_git():
+            return load_plan(self.goldsets.home(name)) if self._has(name) else None
 
     def plan_lines(self, name: str, now: Plan | None) -> tuple[list[str], bool]:
         """Return what changed about a plan since the base, and whether anything of it favours the branch."""
@@ -101,6 +142,15 @@ class Against:
         ]
         return lines, favouring > 0
 
+    @contextlib.contextmanager
+    def _named_by_git(self) -> Iterator[None]:
+        """Name files of the base as git does, ``commit:path``: the copies are gone when that is read."""
+        try:
+            yield
+        except RetrievalError as error:
+            text = str(error).replace(f"{self._folder}{os.sep}", f"{self.base.commit[:10]}:")
+            raise SettingsError(f"at {self.label}: {text}") from None
+
     def _has(self, name: str) -> bool:
         return self.base.pins is not None or name in self.goldsets.folders
 
@@ -108,7 +158,7 @@ class Against:
         """Return today's gold set with the tolerance, alpha and min_judged of the base."""
         if goldset.name not in self.goldsets.folders:
             return goldset
-        then = self.goldsets.get(goldset.name)
+        then = self.goldset(goldset.name)
         return replace(
             goldset,
             tolerance=then.tolerance,
@@ -166,11 +216,28 @@ def _other_content(then: Planned, now: Planned) -> list[BranchChange]:
     return changes
 
 
-def accepted(verdicts: Mapping[Cell, Verdict], then: Pins, now: Pins) -> dict[Cell, Verdict]:
-    """Return verdicts in which a fall that the branch pinned with a reason is held, and says why."""
+def accepted(
+    verdicts: Mapping[Cell, Verdict], own: Mapping[Cell, Verdict], then: Pins, now: Pins
+) -> dict[Cell, Verdict]:
+    """Return verdicts in which what the branch gave up openly is held, and says so.
+
+    That is a fall that it pinned with a reason, as far as it pinned it, and a cell that it took out and
+    pinned away.
+
+    Parameters
+    ----------
+    verdicts, own
+        By the pins of the base, and by those of the branch.
+    then, now
+        The pins of both.
+    """
     found = {}
     for cell, verdict in verdicts.items():
-        reason = lowered_with_reason(cell, then, now) if verdict.status == REGRESSED else ""
-        note = f"{cell} was lowered on this branch and accepted: {reason}"
-        found[cell] = replace(verdict, status=HELD, notes=(*verdict.notes, note)) if reason else verdict
+        note = ""
+        if verdict.status == VANISHED:
+            note = "" if cell in now.cells else f"{cell} was taken out on this branch and accepted"
+        elif verdict.status in (REGRESSED, UNDECIDED) and cell in own and own[cell].passes:
+            reason = lowered_with_reason(cell, then, now)
+            note = f"{cell} was lowered on this branch and accepted: {reason}" if reason else ""
+        found[cell] = replace(verdict, status=HELD, notes=(*verdict.notes, note)) if note else verdict
     return found

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, final
 
-from pytest_retrieval.errors import RetrieverError
+from pytest_retrieval.errors import RetrievalError, RetrieverError
+from pytest_retrieval.gate.branch import lowered_with_reason
 from pytest_retrieval.gate.cells import Cell, described
 from pytest_retrieval.gate.faults import fault_of, infeasible
 from pytest_retrieval.gate.judging import judge
@@ -17,6 +19,7 @@ from pytest_retrieval.gate.verdict import DESCRIBED, STALE, VANISHED, Verdict
 from pytest_retrieval.plugin.against import accepted
 from pytest_retrieval.plugin.items import kinds_of
 from pytest_retrieval.plugin.running import as_run, check_required
+from pytest_retrieval.report.failure import JudgedBy
 
 if TYPE_CHECKING:
     import pytest
@@ -84,6 +87,26 @@ class Bench:
         """Return the recording that a subject is part of, if it is part of one."""
         return self.session.recordings.subject(self.goldset, subject)
 
+    @property
+    def gone(self) -> set[Cell]:
+        """What was pinned at the base and is neither declared nor pinned today."""
+        with contextlib.suppress(RetrievalError):  # every cell fails with it when it runs
+            now = set(self.session.goldsets.cells(self._name, self.kinds, None))
+            return set(self.session.pins_then(self._name).cells) - now
+        return set()
+
+    def base(self, cell: Cell) -> JudgedBy | None:
+        """Return the base by whose pins a cell is judged, None where it is judged by today's."""
+        session = self.session
+        if session.against is None:
+            return None
+        with contextlib.suppress(RetrievalError):  # then the verdict is an error that says so
+            then, now = session.pins_then(self._name), self.pins
+            if cell in then.cells:
+                reason = "" if session.settings.accept_lowered else lowered_with_reason(cell, then, now)
+                return JudgedBy(session.settings.against, session.against.label, reason, cell in now.cells)
+        return None
+
     def infeasible(self, cell: Cell) -> str:
         """Return why a cell's statistical rule could never fail, before anything is retrieved for it."""
         pins = self.pins
@@ -103,7 +126,8 @@ class Bench:
         then = session.pins_then(self._name)
         if not measures:
             both = {**pins.cells, **then.cells}
-            return {cell: _gone(cell, pin.value) for cell, pin in both.items() if cell.subject == subject}
+            gone = {cell: _gone(cell, pin.value) for cell, pin in both.items() if cell.subject == subject}
+            return accepted(gone, {}, then, pins) if session.settings.accept_lowered else gone
         run = self.run(subject)
         again = self.again(subject, session.settings.repeats)
 
@@ -115,9 +139,13 @@ class Bench:
             if session.against is None or len(new) == len(cells):
                 return found
             old = [cell for cell in cells if cell in then.cells]
-            of_base = judge(session.against.rules(goldset), subject, measures, run, then, old, (), again)
-            of_base = self._fresh(subject, of_base)
-            return found | (accepted(of_base, then, pins) if session.settings.accept_lowered else of_base)
+            rules = session.against.rules(goldset)
+            of_base = judge(rules, subject, measures, run, then, old, (), again)
+            if session.settings.accept_lowered:
+                pinned = [cell for cell in old if cell in pins.cells]
+                own = judge(rules, subject, measures, run, pins, pinned, (), again)
+                of_base = accepted(of_base, own, then, pins)
+            return found | self._fresh(subject, of_base)
 
         return session.judged((self._name, subject), run, verdicts)
 

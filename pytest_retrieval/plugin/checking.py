@@ -72,7 +72,9 @@ class Gate:
                 name,
                 verdict,
                 depth=goldset.depth,
-                reproduce=self._node.nodeid,
+                reproduce=session.from_here(self._node.nodeid),
+                pin_new=session.pin_new,
+                base=self._bench.base(cell),
                 grades={grade: word for word, grade in goldset.grades.items()},
                 details=session.settings.details,
                 show_text=session.settings.show_text,
@@ -139,7 +141,8 @@ class Gate:
         if fault:  # outside of the handler, or pytest tells it twice
             self._fail(fault, cause=fault)
         declared = set(session.cells(name, bench.kinds, None))
-        unpinned = [cell for cell in cells if cell not in pins.cells]
+        gone = bench.gone
+        unpinned = [cell for cell in cells if cell not in pins.cells and cell not in gone]
         problems: list[str] = []
         unavailable: dict[str, str] = {}
         rows: list[dict[str, Any]] = []
@@ -148,7 +151,7 @@ class Gate:
             problems.append(
                 f"{len(unpinned)} of {counted(len(cells), 'cell', 'cells')}"
                 f" {'has' if len(unpinned) == 1 else 'have'} no pin yet: {listed(unpinned, 5)}\n"
-                "to pin what is new:  pytest --retrieval-pin=new  (then review and commit the pins)"
+                f"to pin what is new:  {session.pin_new}  (then review and commit the pins)"
             )
         subjects = sorted({cell.subject for cell in cells})
         for subject in subjects:

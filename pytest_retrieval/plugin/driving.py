@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -23,9 +23,14 @@ from pytest_retrieval.plugin.xdist import Sharing, is_worker
 __all__ = ["start"]
 
 
-def start(config: pytest.Config, folders: Sequence[Path], recordings: Sequence[Path] = ()) -> None:
+def start(
+    config: pytest.Config,
+    folders: Sequence[Path],
+    recordings: Sequence[Path],
+    folders_below: Callable[[Path], Sequence[Path]],
+) -> None:
     """Make the session and register everything that a project with gold sets or recordings gets."""
-    session = Session(config, folders, recordings)
+    session = Session(config, folders, recordings, folders_below)
     config.stash[SESSION] = session
     config.pluginmanager.register(fixtures, "retrieval-fixtures")
     config.pluginmanager.register(session.collecting, "retrieval-collecting")
@@ -59,7 +64,7 @@ class Driving:
                 )
             self._session.goldsets.check_files()
             if self._session.against is not None:
-                self._session.against.goldsets.check_files()
+                self._session.against.check_files()
         except SettingsError as error:
             raise pytest.UsageError(str(error)) from error
 

@@ -66,7 +66,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--retrieval-against",
         metavar="REV",
-        default="",
         help="judge against the pins, tolerances, rules and cells of the merge base of REV and HEAD",
     )
     group.addoption(
@@ -123,7 +122,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if folders or recordings or asked_for(config):
         from pytest_retrieval.plugin.driving import start
 
-        start(config, folders, recordings)
+        start(config, folders, recordings, lambda root: goldset_folders(config, root))
 
 
 def pytest_exception_interact(
@@ -148,17 +147,21 @@ def asked_for(config: pytest.Config) -> bool:
         or config.getini("retrieval_missing") not in ("", "error")
         or config.getoption("--retrieval-pin")
         or config.getoption("--retrieval-lock")
+        or config.getoption("--retrieval-against") is not None
     )
 
 
-def goldset_folders(config: pytest.Config) -> list[Path]:
+def goldset_folders(config: pytest.Config, root: Path | None = None) -> list[Path]:
     """Return the folders that hold a goldset.toml, sorted: each entry itself, or its children."""
-    return folders_with(config, "retrieval_goldsets", GOLDSET_FILE)
+    return folders_with(config, "retrieval_goldsets", GOLDSET_FILE, root)
 
 
-def folders_with(config: pytest.Config, key: str, file: str) -> list[Path]:
-    """Return the folders that hold a file among the entries of an ini key and their children, sorted."""
-    root = config.rootpath
+def folders_with(config: pytest.Config, key: str, file: str, root: Path | None = None) -> list[Path]:
+    """Return the folders that hold a file among the entries of an ini key and their children, sorted.
+
+    Entries are relative to the rootdir, or to the folder given: a copy of the rootdir at another revision.
+    """
+    root = root or config.rootpath
     found: set[Path] = set()
     for entry in config.getini(key):
         if any(sign in entry for sign in "*?["):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -22,6 +23,7 @@ from pytest_retrieval.plugin.recordings import Recordings
 from pytest_retrieval.plugin.running import Retrievals, Runs
 from pytest_retrieval.plugin.settings import Settings, read
 from pytest_retrieval.plugin.xdist import shared_folder
+from pytest_retrieval.report.failure import quoted
 from pytest_retrieval.retrievers.telling import told
 
 if TYPE_CHECKING:
@@ -52,8 +54,15 @@ class Session:
         Gold sets, and tests by their node ids, that had a problem when they were collected.
     """
 
-    def __init__(self, config: pytest.Config, folders: Sequence[Path], recordings: Sequence[Path]) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        folders: Sequence[Path],
+        recordings: Sequence[Path],
+        folders_below: Callable[[Path], Sequence[Path]],
+    ) -> None:
         self.config = config
+        self._folders_below = folders_below
         pins = config.getini("retrieval_pins")
         self.goldsets = GoldSets(folders, config.rootpath / pins if pins else None)
         self.recordings = Recordings(recordings, self.goldsets)
@@ -90,6 +99,13 @@ class Session:
         if not self.settings.against:
             return None
         return Against(self.settings.rootdir, self.settings.against, self.goldsets)
+
+    @cached_property
+    def gone(self) -> Mapping[str, Path]:
+        """Name → home of the pins at the base of each gold set that was pinned there and is here no more."""
+        if self.against is None or self.against.base.root is None:
+            return {}
+        return self.against.gone(self._folders_below(self.against.base.root))
 
     def pins_then(self, name: str) -> Pins:
         """Return a gold set's pins at the base; empty where there is no base.
@@ -129,6 +145,22 @@ class Session:
         """Return which gold sets a test with this marker, or with none, uses."""
         settings = self.settings
         return choose(self.goldsets, settings.default, mark, skip_missing=settings.skip_missing)
+
+    def from_here(self, nodeid: str) -> str:
+        """Return a node id, which begins at the rootdir, as it works where pytest was called."""
+        root, here = self.config.rootpath, self.config.invocation_params.dir
+        if root == here:
+            return nodeid
+        file, colons, test = nodeid.partition("::")
+        return Path(os.path.relpath(root / file, here)).as_posix() + colons + test
+
+    @property
+    def pin_new(self) -> str:
+        """The command that pins what is new, as it works where pytest was called."""
+        root, here = self.config.rootpath, self.config.invocation_params.dir
+        is_below = root != here and root.is_relative_to(here)
+        place = f" {quoted(root.relative_to(here).as_posix())}" if is_below else ""
+        return f"pytest{place} --retrieval-pin=new"
 
     def begin(self, item: pytest.Item) -> None:
         """Take note of which test runs."""

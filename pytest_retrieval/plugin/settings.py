@@ -119,7 +119,13 @@ def read(config: pytest.Config) -> Settings:
                 f"{option} is refused where the environment variable CI is set: {what} written by people,"
                 " reviewed, and committed"
             )
-    against = config.getoption("--retrieval-against").strip()
+    given = config.getoption("--retrieval-against")
+    against = (given or "").strip()
+    if given is not None and not against:
+        raise SettingsError(
+            "--retrieval-against names no revision (a variable that is empty?): give one, as in"
+            " --retrieval-against=origin/main"
+        )
     accept_lowered = bool(config.getoption("--retrieval-accept-lowered"))
     if pin and against:
         raise SettingsError("--retrieval-pin writes pins and --retrieval-against judges by others: give one")

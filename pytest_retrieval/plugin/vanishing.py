@@ -31,13 +31,14 @@ class VanishedGate(pytest.Item):
     goldset: str = ""
     cells: Sequence[Cell] = ()
     why: str = ""
+    note: str = ""
     is_pinned_away: bool = False
 
     def runtest(self) -> None:
         """Fail, or leave word that these pins may go where the session was told to pin."""
         gone = [list(cell) for cell in self.cells] if self.is_pinned_away else []
-        self.stash[PAYLOAD] = payload_of(self.goldset, gone=gone)
-        if not self.is_pinned_away:
+        self.stash[PAYLOAD] = payload_of(self.goldset, gone=gone, notes=[self.note] if self.note else [])
+        if self.why and not self.is_pinned_away:
             pytest.fail(self.why, pytrace=False)
 
     def reportinfo(self) -> tuple[Path, None, str]:
@@ -64,6 +65,32 @@ def vanished_gates(
             why = _gone(session, owner, folder, collected) if left else ""
             if why:
                 found.append(_item(session, root, name, owner, left, why))
+    return [*found, *_without_goldset(session, root)]
+
+
+def _without_goldset(session: Session, root: pytest.Session) -> list[VanishedGate]:
+    """Return an item per gold set that the base pinned and the branch no longer has, and owning test."""
+    found = []
+    for name, folder in session.gone.items():
+        assert session.against is not None
+        for owner, cells in sorted(_owned(folder).items()):
+            if not session.collecting.saw(session.config.rootpath / owner.partition("::")[0]):
+                continue
+            item = _named(root, name, owner, cells)
+            pins = counted(len(cells), "pin", "pins")
+            have = listed(session.goldsets.folders, 5) or "none"
+            what = (
+                f"{name}: {pins} of {owner} at {session.against.label}, and this branch has no gold set of"
+                f" that name; it has {have}"
+            )
+            if session.settings.accept_lowered:
+                item.note = f"{what}; accepted"
+            else:
+                item.why = (
+                    f"{what}\nif it only has a new name:  give it the old one; the folder may be another"
+                    "\nif a reviewer agrees that it goes:  add --retrieval-accept-lowered"
+                )
+            found.append(item)
     return found
 
 
@@ -101,17 +128,22 @@ def _gone(session: Session, owner: str, folder: Path, collected: set[str]) -> st
 def _item(
     session: Session, root: pytest.Session, name: str, owner: str, cells: Sequence[Cell], why: str
 ) -> VanishedGate:
-    item: VanishedGate = VanishedGate.from_parent(
-        root, name=f"{owner}[{slug(name)}-vanished]", nodeid=f"{owner}[{slug(name)}-vanished]"
-    )
-    item.goldset, item.cells = name, cells
+    item = _named(root, name, owner, cells)
     item.is_pinned_away = bool(session.settings.pin)
     pins = counted(len(cells), "pin", "pins")
     item.why = (
         f"{name}: {pins} of {owner} {'has' if len(cells) == 1 else 'have'} vanished: {why}, and no other test"
-        f" gates {listed(cells, 5)}\nif they are meant to go:  pytest --retrieval-pin=new  (then review and"
+        f" gates {listed(cells, 5)}\nif they are meant to go:  {session.pin_new}  (then review and"
         " commit the pins)"
     )
+    return item
+
+
+def _named(root: pytest.Session, name: str, owner: str, cells: Sequence[Cell]) -> VanishedGate:
+    item: VanishedGate = VanishedGate.from_parent(
+        root, name=f"{owner}[{slug(name)}-vanished]", nodeid=f"{owner}[{slug(name)}-vanished]"
+    )
+    item.goldset, item.cells = name, cells
     words = {name, *(word for cell in cells for part in cell for word in (part, slug(part)))}
     item.extra_keyword_matches.update(words)
     return item

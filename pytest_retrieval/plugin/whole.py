@@ -50,10 +50,11 @@ def seen_of(bench: Bench, subject: str) -> Seen:
     RetrievalError
         The base that the branch is held against cannot be used.
     """
+    must, accepted = _must(bench, subject)
     favouring, notes = _branch(bench, subject)
     return Seen(
-        problems=(*_must(bench, subject), *_one_sided(bench, subject), *favouring),
-        notes=tuple(notes),
+        problems=(*must, *_one_sided(bench, subject), *favouring),
+        notes=(*accepted, *notes),
         stages=tuple(_stages(bench, subject)),
         replies=tuple(_replies(bench, subject)),
     )
@@ -81,16 +82,30 @@ def _replies(bench: Bench, subject: str) -> list[dict[str, Any]]:
     return [row.plain() for row in rows]
 
 
-def _must(bench: Bench, subject: str) -> list[str]:
-    """Return paragraphs on must-queries that fell or were never pinned."""
+def _must(bench: Bench, subject: str) -> tuple[list[str], list[str]]:
+    """Return paragraphs on must-queries that fell or were never pinned, and notes on what was accepted."""
     goldset, measures, pins = bench.goldset, bench.measures(subject), bench.pins
     mode = bench.session.settings.pin
     if not measures or not goldset.must or mode == PIN_ALL or subject not in pins.evidence:
-        return []
-    fallen = must_fallen(goldset, subject, measures[0], bench.run(subject), pins)
-    problems = []
+        return [], []
+    session, run = bench.session, bench.run(subject)
+    fallen = must_fallen(goldset, subject, measures[0], run, pins)
+    then = session.pins_then(goldset.name)
+    problems: list[str] = []
+    notes: list[str] = []
+    if session.against is not None and subject in then.evidence:
+        own = {change.query_id for change in fallen}
+        of_base = must_fallen(goldset, subject, measures[0], run, then)
+        if session.settings.accept_lowered:  # what the branch pinned anew; what fell below that is still told
+            notes = [
+                f"must-query {change.query_id} fell against {session.against.label} and was accepted"
+                for change in of_base
+                if change.query_id not in own
+            ]
+        else:
+            fallen = of_base
     if fallen:
-        show_text = bench.session.settings.show_text
+        show_text = session.settings.show_text
         lines = [_fallen(change, show_text) for change in fallen]
         problems.append(
             f"{len(fallen)} must-quer{'y' if len(fallen) == 1 else 'ies'} of {subject} fell on"
@@ -101,7 +116,7 @@ def _must(bench: Bench, subject: str) -> list[str]:
         problems.append(
             f"must-queries of {subject} without a pin: {listed(without)}; --retrieval-pin=new pins"
         )
-    return problems
+    return problems, notes
 
 
 def _fallen(change: QueryChange, show_text: bool) -> str:
@@ -120,14 +135,14 @@ def _one_sided(bench: Bench, subject: str) -> list[str]:
         problems.append(
             f"{counted(len(removed), 'pinned query', 'pinned queries')} of {subject}"
             f" {'is' if len(removed) == 1 else 'are'} gated no longer: {listed(removed)}\n"
-            "if they are meant to go:  pytest --retrieval-pin=new  (then review and commit the pins)"
+            f"if they are meant to go:  {bench.session.pin_new}  (then review and commit the pins)"
         )
     if reworded:
         problems.append(
             f"{counted(len(reworded), 'query', 'queries')} of {subject}"
             f" {'has' if len(reworded) == 1 else 'have'} another text than was pinned, so nothing holds"
             f" what was found for {'it' if len(reworded) == 1 else 'them'}: {listed(reworded)}\n"
-            "to pin the new text:  pytest --retrieval-pin=new  (then review and commit the pins)"
+            f"to pin the new text:  {bench.session.pin_new}  (then review and commit the pins)"
         )
     return problems
 
@@ -145,7 +160,7 @@ def _branch(bench: Bench, subject: str) -> tuple[list[str], list[str]]:
         )
         return [], [unknown] if against.pins(goldset.name).cells else []
     changes = branch_changes(
-        against.goldsets.get(goldset.name),
+        against.goldset(goldset.name),
         goldset,
         subject,
         measures[0],

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
 
 from pytest_retrieval.errors import counted, listed
 from pytest_retrieval.gate.cells import SLICE
@@ -13,7 +15,7 @@ from pytest_retrieval.gate.verdict import REGRESSED, UNDECIDED, UNPINNED, VANISH
 from pytest_retrieval.model import ALL
 from pytest_retrieval.report.numbers import number, numbers
 
-__all__ = ["failure"]
+__all__ = ["JudgedBy", "failure", "quoted"]
 
 WORST = 10
 """Queries that a failure shows unless asked for all."""
@@ -22,6 +24,27 @@ MOVES = 6
 """Documents that a failure shows per query unless asked for all."""
 
 LOST, PUSHED = "lost by", "pushed down by"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class JudgedBy:
+    """Another revision, by whose pins a cell is judged.
+
+    Attributes
+    ----------
+    revision, label
+        As the user named it, and as a reader knows it.
+    reason
+        Why this branch pinned the cell anew, if it said so and that could be accepted.
+    is_pinned
+        Whether this branch still pins the cell.
+    """
+
+    revision: str
+    label: str
+    reason: str = ""
+    is_pinned: bool = True
 
 
 def failure(
@@ -33,6 +56,8 @@ def failure(
     grades: dict[int, str] | None = None,
     details: bool = False,
     show_text: bool = True,
+    pin_new: str = "pytest --retrieval-pin=new",
+    base: JudgedBy | None = None,
 ) -> str:
     """Return what a failing cell's test prints.
 
@@ -52,8 +77,14 @@ def failure(
         Whether to show every query and document.
     show_text
         Whether to show the texts of queries.
+    pin_new
+        The command that pins what is new.
+    base
+        What it was judged by, where that is another revision.
     """
     lines = [f"{goldset}: {verdict.cell} is {verdict.status}"]
+    if base is not None:
+        lines.append(f"  judged by the pins of {base.label}")
     if verdict.status in (REGRESSED, UNDECIDED):
         lines += _fell(verdict)
         lines += _undecided(verdict, details)
@@ -62,7 +93,9 @@ def failure(
     else:
         lines += [f"  {line}" for line in verdict.message.splitlines()]
     lines += [f"note: {note}" for note in verdict.notes]
-    lines += ["", f"this cell alone:  pytest {quoted(reproduce)}", *_mend(verdict, reproduce)]
+    alone = f"pytest {quoted(reproduce)}" + (f" --retrieval-against={base.revision}" if base else "")
+    mend = _mend(verdict, reproduce, pin_new) if base is None else _mend_branch(verdict, reproduce, base)
+    lines += ["", f"this cell alone:  {alone}", *mend]
     return "\n".join(lines)
 
 
@@ -74,26 +107,31 @@ def quoted(argument: str) -> str:
 def _fell(verdict: Verdict) -> list[str]:
     pinned, before, after = numbers(verdict.pinned, verdict.before, verdict.after)
     worse = worse_by(verdict.before, verdict.after, verdict.higher_is_better)
-    sign = "−" if verdict.higher_is_better else "+"
+    sign = "−" if verdict.higher_is_better == (worse > 0) else "+"
+    by = f"{sign}{numbers(abs(worse), 0.0)[0]}; " if worse else ""
     lines = [
-        f"  {before} → {after}  ({sign}{numbers(worse, 0.0)[0]}; tolerance {verdict.tolerance:g}"
+        f"  {before} → {after}  ({by}tolerance {verdict.tolerance:g}"
         f"{_noise(verdict)}) over {counted(verdict.n, 'query', 'queries')}: {verdict.lost} lost,"
         f" {verdict.gained} gained, {verdict.unchanged} unchanged"
     ]
     if pinned != before and verdict.pinned is not None:
         lines.append(
-            f"  pinned as {pinned}: {verdict.gold_changed:+.3g} by changed judgments, queries or strata, then"
-            f" {verdict.ranking_changed:+.3g} by the ranking, which alone decides"
+            f"  pinned as {pinned}: {_signed(verdict.gold_changed)} by changed judgments, queries or strata,"
+            f" then {_signed(verdict.ranking_changed)} by the ranking, which alone decides"
         )
     overall = verdict.overall
     if overall is not None and verdict.cell.stratum != "all":
         was, now = numbers(overall.before, overall.after)
-        hides = worse_by(overall.before, overall.after, verdict.higher_is_better) <= 0
+        hides = worse > 0 and worse_by(overall.before, overall.after, verdict.higher_is_better) <= 0
         everything = f"all {overall.n} queries" if overall.n != 1 else "the only query"
         lines.append(f"  {everything}: {was} → {now}" + (" (the average hides this loss)" if hides else ""))
     if verdict.best is not None and verdict.pinned is not None and verdict.best != verdict.pinned:
         lines.append(f"  best ever pinned: {number(verdict.best)}")
     return lines
+
+
+def _signed(difference: float) -> str:
+    return f"{difference:+.3g}".replace("-", "−", 1) if difference < 0 else f"{difference:+.3g}"
 
 
 def _noise(verdict: Verdict) -> str:
@@ -248,7 +286,8 @@ def _rank(rank: int | None, returned: int | None, depth: int) -> str:
 
 
 def _evidence(verdict: Verdict) -> list[str]:
-    if verdict.p is None or verdict.smallest_p is None:
+    worse = worse_by(verdict.before, verdict.after, verdict.higher_is_better)
+    if verdict.p is None or verdict.smallest_p is None or worse <= 0:
         return []
     changed = verdict.lost + verdict.gained
     return [
@@ -263,9 +302,38 @@ def _p(p: float) -> str:
     return f"{p:.4f}" if p >= 0.001 else f"{p:.2g}"
 
 
-def _mend(verdict: Verdict, reproduce: str) -> list[str]:
+def _mend_branch(verdict: Verdict, reproduce: str, base: JudgedBy) -> list[str]:
+    """Return what to do about a cell that another revision's pins judge: nothing is pinned there."""
+    agree = "if a reviewer agrees:  add --retrieval-accept-lowered"
+    if verdict.status == VANISHED and not base.is_pinned:
+        return [f"this branch took the cell out; {agree}"]
+    if verdict.status not in (REGRESSED, UNDECIDED):
+        return []
+    if _is_unjudged(verdict):
+        return [_JUDGE]
+    if base.reason:
+        return [f"this branch pinned it anew: {base.reason}; {agree}"]
+    return [
+        f"if the loss is meant:  pytest {quoted(reproduce)} --retrieval-pin=all --retrieval-reason"
+        ' "why"  (then commit the pins, and a reviewer adds --retrieval-accept-lowered here)'
+    ]
+
+
+_JUDGE = (
+    "to decide it:  judge what it returns; no pin mends this, only min_judged in goldset.toml allows less"
+)
+
+
+def _is_unjudged(verdict: Verdict) -> bool:
+    """Return whether too little is judged for any verdict."""
+    return verdict.status == UNDECIDED and bool(verdict.message)
+
+
+def _mend(verdict: Verdict, reproduce: str, pin_new: str) -> list[str]:
     if verdict.is_rechunked:
         return [f'to pin it anew:  pytest {quoted(reproduce)} --retrieval-pin=all --retrieval-reason "why"']
+    if _is_unjudged(verdict):
+        return [_JUDGE]
     if verdict.status in (REGRESSED, UNDECIDED):
         also = ""
         if verdict.cell.stratum == ALL:
@@ -278,7 +346,7 @@ def _mend(verdict: Verdict, reproduce: str) -> list[str]:
             + f' --retrieval-pin=all --retrieval-reason "why"  (then review and commit the pins{also})'
         ]
     if verdict.status == UNPINNED or verdict.is_new:
-        return ["to pin what is new:  pytest --retrieval-pin=new  (then review and commit the pins)"]
+        return [f"to pin what is new:  {pin_new}  (then review and commit the pins)"]
     if verdict.status == VANISHED:
-        return ["if it is meant to go:  pytest --retrieval-pin=new  (then review and commit the pins)"]
+        return [f"if it is meant to go:  {pin_new}  (then review and commit the pins)"]
     return []
