@@ -100,3 +100,11 @@ class TestFileError:
 def test_unavailable_carries_its_reason():
     error = pickle.loads(pickle.dumps(Unavailable("no key")))
     assert error.reason == str(error) == "no key"
+
+
+def test_ids_that_look_alike():
+    told = errors.look_alike("Café", ["Cafe", "Cafe\N{COMBINING ACUTE ACCENT}"])
+    assert told == (
+        r"; 'Cafe\u0301' looks the same and is another composition of Unicode (NFC, NFD): write both alike"
+    )
+    assert errors.look_alike("Café", ["Cafe"]) == errors.look_alike("Cafe", ["Café"]) == ""

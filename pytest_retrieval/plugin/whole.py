@@ -90,11 +90,11 @@ def _must(bench: Bench, subject: str) -> tuple[list[str], list[str]]:
         return [], []
     session, run = bench.session, bench.run(subject)
     fallen = must_fallen(goldset, subject, measures[0], run, pins)
+    own = {change.query_id for change in fallen}
     then = session.pins_then(goldset.name)
     problems: list[str] = []
     notes: list[str] = []
     if session.against is not None and subject in then.evidence:
-        own = {change.query_id for change in fallen}
         of_base = must_fallen(goldset, subject, measures[0], run, then)
         if session.settings.accept_lowered:  # what the branch pinned anew; what fell below that is still told
             notes = [
@@ -104,12 +104,16 @@ def _must(bench: Bench, subject: str) -> tuple[list[str], list[str]]:
             ]
         else:
             fallen = of_base
+    base = f" against {session.against.label}" if session.against is not None and then.evidence else ""
     if fallen:
         show_text = session.settings.show_text
         lines = [_fallen(change, show_text) for change in fallen]
+        anew = base and not session.settings.accept_lowered and len(own) < len(fallen)
+        agree = ["what this branch pinned anew, if a reviewer agrees:  add --retrieval-accept-lowered"]
+        agree = agree if anew else []
         problems.append(
             f"{len(fallen)} must-quer{'y' if len(fallen) == 1 else 'ies'} of {subject} fell on"
-            f" {measures[0].name}:\n" + "\n".join(lines)
+            f" {measures[0].name}{base}:\n" + "\n".join([*lines, *agree])
         )
     without = sorted(goldset.must - pins.evidence[subject].keys()) if not mode else []
     if without:

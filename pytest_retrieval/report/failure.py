@@ -319,9 +319,7 @@ def _mend_branch(verdict: Verdict, reproduce: str, base: JudgedBy) -> list[str]:
     ]
 
 
-_JUDGE = (
-    "to decide it:  judge what it returns; no pin mends this, only min_judged in goldset.toml allows less"
-)
+_JUDGE = "to decide it:  judge what it returns; no pin mends this, only a lower min_judged in goldset.toml"
 
 
 def _is_unjudged(verdict: Verdict) -> bool:

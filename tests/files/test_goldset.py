@@ -357,6 +357,15 @@ class TestFiles:
         ):
             load_goldset(folder)
 
+    @pytest.mark.parametrize("name", ["catalog.jsonl", "queries.jsonl", "qrels.trec"])
+    def test_a_pointer_of_git_lfs_is_no_file(self, refused, name):
+        """What a checkout without LFS leaves in the place of each file."""
+        pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n"
+        assert refused({name: pointer}) == [
+            f"gs/{name}: is a Git LFS pointer, not the file: fetch it with git lfs pull, or check out with"
+            " lfs: true"
+        ]
+
     def test_a_header_without_rows(self, refused):
         assert (
             refused({"queries.jsonl": None, "queries.csv": "query_id,query\n"})[0]
@@ -658,6 +667,13 @@ class TestJudgments:
             " is stale."
             " Remove the judgment or bring the document back"
         ]
+
+    def test_an_id_of_another_composition_of_unicode_is_no_stale_one(self, refused):
+        """Both show as é: one was typed on a Mac."""
+        catalog = CATALOG + '{"doc_id": "Cafe\u0301", "text": "x"}\n'
+        found = refused({"catalog.jsonl": catalog, "qrels.trec": QRELS + "q2 0 Café 0\n"})
+        assert len(found) == 1
+        assert r"; 'Cafe\u0301' looks the same and is another composition of Unicode" in found[0]
 
     def test_without_a_catalog_every_id_is_good(self, make):
         assert (

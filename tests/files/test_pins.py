@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_retrieval.errors import PinError, SettingsError
+from pytest_retrieval.errors import PinError, RetrievalError, SettingsError
 from pytest_retrieval.files.pins import load_pins, read_pins_toml, save_pins
 from pytest_retrieval.gate.cells import Cell
 from pytest_retrieval.gate.pin import Evidence, Pin, Pins
@@ -441,3 +441,13 @@ def test_evidence_of_five_thousand_queries_stays_small(tmp_path):
     size = (tmp_path / "pins/bm25.jsonl").stat().st_size
     assert 1_000_000 < size < 4_000_000
     assert len(load_pins(tmp_path).evidence["bm25"]) == 5000
+
+
+@pytest.mark.parametrize("name", ["pins.toml", "pins/bm25.jsonl"])
+def test_a_pointer_of_git_lfs_is_not_taken_for_a_damaged_file(tmp_path, name):
+    """Pinning anew, as the advice for a damaged file is, would lose what was pinned."""
+    save_pins(tmp_path, pins())
+    (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 12\n")
+    with pytest.raises(RetrievalError, match="is a Git LFS pointer, not the file: fetch it") as error:
+        load_pins(tmp_path)
+    assert "pin again" not in str(error.value)

@@ -29,5 +29,12 @@ def test_faults_of_a_run(make, now, message):
     assert message in fault_of(make(), now)
 
 
+def test_a_strange_id_that_only_looks_like_one_of_the_catalog(make):
+    found = fault_of(make(documents=[*"abcdexyz", "Caf\u00e9"]), run(i1=["Cafe\u0301"]))
+    assert found.endswith(
+        r"; 'Caf\xe9' looks the same and is another composition of Unicode (NFC, NFD): write both alike"
+    )
+
+
 def test_one_answered_query_is_enough_not_to_be_a_fault(make):
     assert fault_of(make(), Run({"w2": ["e"]})) == ""

@@ -94,3 +94,14 @@ def test_an_unmeasured_difference_is_told(make):
     told = verdict(goldset, run(), None, [run(w1=["c", "d"])])
     assert any("differs between 2 retrievals" in note and "pin it anew" in note for note in told.notes)
     assert not any("differs" in note for note in verdict(goldset, run(), None, [run()]).notes)
+
+
+@pytest.mark.parametrize("noise, never", [(0.25, True), (0.2, False), (None, False)])
+def test_a_band_that_reaches_down_to_nothing_is_told(make, noise, never):
+    """The words stand at 0.25: a fall to 0 would be within a band of 0.25."""
+    goldset = make()
+    now = verdict(goldset, run(), noise)
+    assert now.status == HELD
+    words = f"can never fail: it stands at {now.before:.3g}, and its noise band of 0.25 reaches down to 0"
+    assert now.before == 0.25
+    assert any(words in note for note in now.notes) == never

@@ -299,3 +299,183 @@ def test_a_large_file_pointer_is_refused(branch):
     result = judged(branch)
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*catalog.jsonl at * is a Git LFS pointer, not the file; *"])
+
+
+@pytest.mark.parametrize("value", ["", " "])
+def test_a_revision_that_is_empty_ends_the_session(branch, value):
+    """An unset variable in CI would otherwise judge by the branch's own pins, and pass."""
+    branch.rank(i1=["x"])
+    branch.pin("all", "--retrieval-reason", "HX is gone")
+    result = branch.run(f"--retrieval-against={value}")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*--retrieval-against names no revision (a variable that is empty[?])*"])
+
+
+def test_a_failure_says_by_whose_pins_and_what_a_reviewer_can_do(branch):
+    branch.rank(i1=["x"])
+    judged(branch).stdout.fnmatch_lines(
+        [
+            "store: bm25 · recall@2 · identifier is regressed",
+            "  judged by the pins of main (*)",
+            'this cell alone:  pytest "*identifier]" --retrieval-against=main',
+            "if the loss is meant:  pytest * (then commit the pins, and a reviewer adds"
+            " --retrieval-accept-lowered here)",
+        ]
+    )
+    branch.pin("all", "--retrieval-reason", "HX is gone")
+    judged(branch).stdout.fnmatch_lines(
+        ["this branch pinned it anew: HX is gone; if a reviewer agrees:  add --retrieval-accept-lowered"]
+    )
+
+
+def test_what_fell_below_the_branchs_own_pin_is_not_accepted(branch):
+    branch.rank(w1=["c", "x"], i1=["x"])
+    branch.pin("all", "--retrieval-reason", "HX is gone", "-k", "identifier").assert_outcomes(passed=1)
+    branch.rank(i2=["x"])
+    result = judged(branch, "--retrieval-accept-lowered", "-k", "identifier")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["store: bm25 · recall@2 · identifier is regressed", "  1.000 → 0.000 *"])
+
+
+def test_an_undecided_fall_with_a_reason_can_be_accepted(branch):
+    git(branch, "switch", "-q", "main")
+    toml = branch.goldset / "goldset.toml"
+    toml.write_text('unjudged = "unknown"\n' + toml.read_text())
+    commit(branch, "pooled judgments")
+    git(branch, "switch", "-q", "-c", "next")
+    branch.rank(i1=["x", "y"])
+    branch.pin("all", "--retrieval-reason", "HX is gone")
+    judged(branch).stdout.fnmatch_lines(["store: bm25 · recall@2 · identifier is undecided"])
+    result = judged(branch, "--retrieval-accept-lowered")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["note: *identifier was lowered on this branch and accepted: HX is gone"])
+
+
+@pytest.mark.parametrize(
+    "old, new, left",
+    [
+        ('gate_also = ["all"]', "", 4),  # what the base gates is judged here too
+        ('["recall@2"]', '["mrr@2"]', 7),
+        ("[subjects.bm25]", "[subjects.dense]", 7),
+    ],
+)
+def test_cells_that_a_branch_took_out_are_told_and_can_be_accepted(branch, old, new, left):
+    toml = branch.goldset / "goldset.toml"
+    toml.write_text(toml.read_text().replace(old, new))
+    branch.write("conftest.py", CONFTEST.replace('"bm25": search', '"bm25": search, "dense": search'))
+    assert branch.pin().ret == 0
+    assert branch.run().ret == 0
+    if left == 4:
+        judged(branch).assert_outcomes(passed=4)
+        return
+    result = judged(branch)
+    result.assert_outcomes(failed=3, passed=4)
+    result.stdout.fnmatch_lines(
+        ["this branch took the cell out; if a reviewer agrees:  add --retrieval-accept-lowered"]
+    )
+    result.stdout.no_fnmatch_line("*no pin yet*")
+    result = judged(branch, "--retrieval-accept-lowered")
+    result.assert_outcomes(passed=7)
+    result.stdout.fnmatch_lines(["note: bm25 · recall@2 · all was taken out on this branch and accepted"])
+
+
+def test_a_gold_set_that_changed_its_name_is_missed(branch):
+    branch.rank(i1=["x"])
+    toml = branch.goldset / "goldset.toml"
+    toml.write_text(toml.read_text().replace('"store"', '"shop"'))
+    branch.pin("all", "--retrieval-reason", "HX is gone")
+    commit(branch, "another name")
+    assert branch.run().ret == 0
+    result = judged(branch)
+    result.assert_outcomes(failed=1, passed=4)
+    result.stdout.fnmatch_lines(
+        [
+            "store: 3 pins of test_search.py::test_pinned at main (*), and this branch has no gold set of"
+            " that name; it has shop",
+            "if a reviewer agrees that it goes:  add --retrieval-accept-lowered",
+        ]
+    )
+    judged(branch, "test_search.py").assert_outcomes(failed=1, passed=4)
+    result = judged(branch, "--retrieval-accept-lowered")
+    result.assert_outcomes(passed=5)
+    result.stdout.fnmatch_lines(["note: store: 3 pins of *; accepted"])
+
+
+def test_gold_sets_that_were_all_deleted_are_missed(branch):
+    git(branch, "rm", "-q", "-r", "goldsets", "test_search.py")
+    branch.write("test_other.py", "def test_it(): pass")
+    result = judged(branch)
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["store: 3 pins of test_search.py::test_pinned at main (*; it has none"])
+    judged(branch, "test_other.py").assert_outcomes(passed=1)
+
+
+def test_a_gold_set_that_was_never_pinned_is_not_missed(branch):
+    git(branch, "switch", "-q", "main")
+    branch.write_goldset("goldsets/second", toml=TOML.replace('"store"', '"second"'))
+    commit(branch, "no pins")
+    git(branch, "switch", "-q", "-c", "next")
+    git(branch, "rm", "-q", "-r", "goldsets/second")
+    judged(branch).assert_outcomes(passed=4)
+
+
+@pytest.fixture
+def must(branch):
+    """A branch off a base whose i1 may never fall."""
+    git(branch, "switch", "-q", "main")
+    branch.write_goldset(more={query_id: {"must": query_id == "i1"} for query_id in QUERIES})
+    commit(branch, "must")
+    git(branch, "switch", "-q", "-c", "next")
+    return branch
+
+
+def test_a_must_query_that_was_pinned_anew_passes_plainly_and_not_against_main(must):
+    must.rank(i1=["x"])
+    must.pin("all", "--retrieval-reason", "HX is gone")
+    assert must.run().ret == 0
+    result = judged(must)
+    result.assert_outcomes(failed=3, passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "store: 1 must-query of bm25 fell on recall@2 against main (*):",
+            "  i1 *1.000 → 0.000",
+            "what this branch pinned anew, if a reviewer agrees:  add --retrieval-accept-lowered",
+        ]
+    )
+    result = judged(must, "--retrieval-accept-lowered")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["note: must-query i1 fell against main (*) and was accepted"])
+
+
+def test_a_query_that_may_fall_now_is_told(must):
+    must.write_goldset()
+    assert must.run().ret == 0
+    result = judged(must)
+    result.assert_outcomes(failed=1, passed=3)
+    result.stdout.fnmatch_lines(
+        ["  query i1 may fall now: it is no must-query any more (favours this branch)"]
+    )
+
+
+def test_a_must_query_that_was_removed_is_told_however_good_it_was(must):
+    less = {query_id: row for query_id, row in QUERIES.items() if query_id != "i1"}
+    must.write_goldset(queries=less, gold={q: GOLD[q] for q in less})
+    assert must.pin().ret == 0
+    result = judged(must)
+    result.assert_outcomes(failed=1, passed=3)
+    result.stdout.fnmatch_lines(
+        ["  must-query i1 removed (pinned 1.000 in identifier) (favours this branch)"]
+    )
+
+
+def test_a_file_of_the_base_is_named_as_git_names_it(branch):
+    git(branch, "switch", "-q", "main")
+    qrels = branch.goldset / "qrels.trec"
+    text = qrels.read_text()
+    qrels.write_text(text + "x y\n")
+    commit(branch, "broken")
+    git(branch, "switch", "-q", "-c", "next")
+    qrels.write_text(text)
+    result = judged(branch)
+    result.stdout.fnmatch_lines(["  ??????????:goldsets/store/qrels.trec:*: 2 columns*"])
+    result.stdout.no_fnmatch_line("*retrieval-base-*")

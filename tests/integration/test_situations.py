@@ -646,6 +646,20 @@ def folder_renamed(project):
     project.goldset.rename(project.path / "goldsets" / "shop")
 
 
+@situation("a branch gave the gold set another name, and pinned it anew")
+def goldset_renamed(project):
+    branch(project)
+    edit(project.goldset / "goldset.toml", '"store"', '"shop"')
+    project.pin()
+
+
+@situation("a branch took a measure out, and pinned it away")
+def measure_taken_out(project):
+    branch(project)
+    edit(project.goldset / "goldset.toml", '"recall@2"', '"mrr@2"')
+    project.pin()
+
+
 @situation("there is no repository")
 def no_repository(project):
     project.monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(project.path.parent))

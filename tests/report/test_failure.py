@@ -196,3 +196,32 @@ def test_what_has_no_numbers(status, message, mend):
 
 def test_notes_are_told():
     assert "\nnote: input changed\n" in told(regressed(notes=("input changed",)))
+
+
+def test_too_little_judged_where_nothing_fell():
+    """There is no loss to explain, to accept, or to hide, and no pin would mend it."""
+    verdict = regressed(
+        status="undecided", before=0.4, after=0.4, pinned=0.4, best=0.4, changes=(), lost=0, unchanged=10,
+        overall=Overall(0.5, 0.5, 40), p=1.0, smallest_p=1.0,
+        message="mean judged@5 is 0.058, below min_judged = 0.1",
+    )  # fmt: skip
+    assert told(verdict).splitlines() == [
+        "store: bm25 · recall@5 · words is undecided",
+        "  0.400 → 0.400  (tolerance 0) over 10 queries: 0 lost, 0 gained, 10 unchanged",
+        "  all 40 queries: 0.500 → 0.500",
+        "  mean judged@5 is 0.058, below min_judged = 0.1",
+        "",
+        'this cell alone:  pytest "test_x.py::test[a]"',
+        "to decide it:  judge what it returns; no pin mends this, only a lower min_judged in goldset.toml",
+    ]
+
+
+def test_too_little_judged_where_it_rose():
+    text = told(regressed(status="undecided", before=0.4, after=0.5, message="mean judged@5 is 0.1, below"))
+    assert "  0.400 → 0.500  (+0.100; tolerance 0)" in text
+    assert "hides" not in text
+
+
+def test_signs_are_signs():
+    text = told(regressed(pinned=0.9))
+    assert "  pinned as 0.900: −0.1 by changed judgments, queries or strata, then −0.2 by the ranking" in text

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_retrieval import InputError, Run
-from pytest_retrieval.assertions import assert_erased, assert_permitted, assert_requires_principal
+from pytest_retrieval import InputError, Run, self_retrieval
+from pytest_retrieval.assertions import (
+    assert_erased,
+    assert_permitted,
+    assert_requires_principal,
+    assert_self_retrieval,
+)
 
 
 def test_what_may_not_be_read_is_named_with_its_stage():
@@ -99,3 +104,29 @@ def test_what_was_erased_is_looked_for_everywhere():
 def test_erasure_needs_words(strings):
     with pytest.raises(InputError, match="'d7'"):
         assert_erased(lambda query, k: [], {"d7": strings})
+
+
+@pytest.mark.parametrize("allowed", ["d12", {"q": "d12"}])
+def test_a_string_is_no_set_of_ids(allowed):
+    """d1 is a part of d12, and would be permitted."""
+    with pytest.raises(InputError, match="`allowed` is 'd12' for query 'q'; a set or list of ids is needed"):
+        assert_permitted(Run({"q": ["d1"]}), allowed)
+
+
+def test_nothing_checked_is_nothing_permitted_and_nothing_erased():
+    with pytest.raises(InputError, match="the run has no query, so nothing was checked"):
+        assert_permitted(Run({}), {"d1"})
+    with pytest.raises(InputError, match="no erased document was given, so nothing was checked"):
+        assert_erased(lambda query, k: [], {})
+
+
+def test_documents_that_nobody_asked_for_are_told():
+    catalog = {"p1": "oak table", "p2": "steel lamp", "p3": "wool rug", "p4": "wool rug"}
+    sweep = self_retrieval(lambda query, k: ["p1", "p2"], catalog)
+    with pytest.raises(AssertionError, match="2 of 4 documents have no string of their own") as error:
+        assert_self_retrieval(sweep)
+    assert "p3, p4" in str(error.value)
+    assert "assert_self_retrieval(sweep, unasked=0.5)" in str(error.value)
+    assert_self_retrieval(sweep, unasked=0.5)
+    by_id = self_retrieval(lambda query, k: ["p1", "p2", "p3", "p4"], catalog, identifier="doc_id")
+    assert_self_retrieval(by_id)
