@@ -16,6 +16,7 @@ import pytest
 from pytest_retrieval.plugin import hookspecs
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
 pytest.register_assert_rewrite("pytest_retrieval.assertions")
@@ -125,17 +126,20 @@ def pytest_configure(config: pytest.Config) -> None:
         start(config, folders, recordings, lambda root: goldset_folders(config, root))
 
 
-def pytest_exception_interact(
-    node: pytest.Item | pytest.Collector, call: pytest.CallInfo[object], report: pytest.TestReport
-) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Say where gold sets were looked for, where a test asks for a fixture of ours and there is none."""
+    report = yield
     error = call.excinfo.value if call.excinfo is not None else None
     if type(error).__name__ == "FixtureLookupError":
         from pytest_retrieval.plugin.hint import hint
 
-        text = hint(node.config, getattr(error, "argname", None))
+        text = hint(item.config, getattr(error, "argname", None))
         if text:
             report.sections.append(("pytest-retrieval", text))
+    return report
 
 
 def asked_for(config: pytest.Config) -> bool:

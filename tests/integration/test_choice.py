@@ -407,11 +407,15 @@ def test_a_gate_that_is_parametrised_by_system_says_what_to_write(pinned):
     )
 
 
-@pytest.mark.parametrize("name", ["gate", "runs", "compare"])
-def test_below_the_root_a_missing_fixture_says_where_gold_sets_were_looked_for(pinned, monkeypatch, name):
+@pytest.mark.parametrize(
+    "name, workers", [("gate", ()), ("runs", ()), ("compare", ()), ("runs", ("-n2",))], ids=str
+)
+def test_below_the_root_a_missing_fixture_says_where_gold_sets_were_looked_for(
+    pinned, monkeypatch, name, workers
+):
     pinned.write("tests/test_below.py", f"def test_it({name}): pass\ndef test_else(unheard_of): pass\n")
     monkeypatch.chdir(pinned.path / "tests")
-    result = pinned.run("--rootdir=.")
+    result = pinned.run("--rootdir=.", *workers)
     result.assert_outcomes(errors=2)
     text = result.stdout.str()
     assert f"`{name}` is a fixture of pytest-retrieval where a gold set is found; no goldset.toml was" in text
