@@ -69,7 +69,7 @@ class Journal:
         whole = data.rfind(b"\n") + 1
         for number, line in enumerate(data[:whole].splitlines(), start=1):
             try:
-                entry = json.loads(line)
+                entry = json.loads(line)  # not as files are read: a reply is kept as it came, NaN and all
                 self._replies[entry["key"]] = entry["reply"]
             except (ValueError, KeyError, TypeError):
                 raise RecordingError(
