@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from pytest_retrieval.errors import Problem
+from pytest_retrieval.errors import Problem, look_alike
 from pytest_retrieval.files.catalog import Catalog
 from pytest_retrieval.files.columns import ids_of, missing_columns, near_misses
 from pytest_retrieval.files.judgments import Judgment, whole_number
@@ -40,6 +40,8 @@ def spans_of(
                 gold.setdefault(query_id, []).append(span)
                 lines.setdefault(query_id, []).append((span, row.line))
     spans = Spans(gold, places)
+    if catalog is not None and catalog.complete:
+        problems += _stale(lines, {place.document for place in places.values()}, table.file)
     judgments = [
         Judgment(query_id, doc_id, spans.grades(query_id)[doc_id], None, table.file, line)
         for query_id, of_query in lines.items()
@@ -47,6 +49,24 @@ def spans_of(
         for doc_id, _ in spans.chunks_of(span)
     ]
     return spans, judgments
+
+
+def _stale(
+    lines: Mapping[str, Sequence[tuple[GoldSpan, int]]], documents: Collection[str], file: str
+) -> list[Problem]:
+    """Return a problem for each gold span of a document that no chunk is of, if any chunk has a place."""
+    return [
+        Problem(
+            f"document {span.document!r}, of a gold span of query {query_id!r}, has no chunk in the catalog:"
+            " the gold set is stale. Remove the span or bring the document back"
+            f"{look_alike(span.document, documents)}",
+            file,
+            line,
+        )
+        for query_id, of_query in lines.items()
+        for span, line in of_query
+        if documents and span.document not in documents
+    ]
 
 
 def _places(catalog: Catalog | None, file: str, problems: list[Problem]) -> dict[str, Place]:

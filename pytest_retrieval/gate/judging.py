@@ -230,18 +230,23 @@ def _compared(
             *sides.notes,
             *halves,
             *([fell] if worse > round(allowed, DECIMALS) and not counts else []),
-            *_span_notes(sides, measure, ordered, sign, level),
+            *_span_notes(sides, measure, ordered, sign, level, pairs),
             *_noise_notes(sides, today.cell, pin, before, worse, tolerance, status, measure.higher_is_better),
         ),
     )
 
 
 def _span_notes(
-    sides: Sides, measure: Measure, changed: Mapping[str, tuple[float, float]], sign: float, level: int
+    sides: Sides,
+    measure: Measure,
+    changed: Mapping[str, tuple[float, float]],
+    sign: float,
+    level: int,
+    pairs: Mapping[str, tuple[float, float]],
 ) -> tuple[str, ...]:
     """Return which gold spans are covered less than before, and whether chunks are others."""
     if measure.kind.name not in SPAN_KINDS:
-        return ()
+        return _spans_changed(sides, measure, pairs)
     moved = rechunked(sides.goldset, sides.paired)
     note = (
         f"input changed: {counted(len(moved), 'chunk', 'chunks')} of the pinned rankings cut otherwise"
@@ -249,7 +254,27 @@ def _span_notes(
     )
     fallen = [query_id for query_id, (was, now) in changed.items() if sign * (now - was) < 0][:_MOST_SPANS]
     lost = lost_spans(sides.goldset, sides.evidence, sides.run, fallen, measure.k, level)
-    return (*((note,) if moved else ()), *lost)
+    return (*_spans_changed(sides, measure, pairs), *((note,) if moved else ()), *lost)
+
+
+def _spans_changed(
+    sides: Sides, measure: Measure, pairs: Mapping[str, tuple[float, float]]
+) -> tuple[str, ...]:
+    """Return which pinned rankings score otherwise under today's gold spans: evidence does not keep those."""
+    if sides.goldset.qrels.spans is None:
+        return ()
+    changed = [
+        f"{query_id} {score:.3f} → {was:.3f}"
+        for query_id, (was, _) in pairs.items()
+        if (score := sides.evidence[query_id].scores.get(measure.name)) is not None
+        and round(score - was, DECIMALS) != 0
+    ]
+    if not changed:
+        return ()
+    return (
+        "ruler changed: gold spans, their grades or the level, and with them what the pinned rankings score"
+        f" for {counted(len(changed), 'query', 'queries')}: {listed(changed, 5)}",
+    )
 
 
 def _noise_notes(

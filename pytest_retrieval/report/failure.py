@@ -213,7 +213,14 @@ def _undecided(verdict: Verdict, details: bool) -> list[str]:
         f"  {query_id} {doc_id} ({f'rank {rank}' if rank else 'cited'})" for query_id, doc_id, rank in shown
     )
     hidden = len(flip.documents) - len(shown)
-    return [*lines, f"  … and {hidden} more: --retrieval-details shows them"] if hidden else lines
+    if hidden:
+        lines.append(f"  … and {hidden} more: --retrieval-details shows them")
+    if flip.predicted >= flip.unjudged:  # a share of 1 is what a list of answers gives, not a pool
+        lines.append(
+            "  every result judged here is relevant; if all documents that answer are listed, goldset.toml"
+            ' says so with unjudged = "irrelevant"'
+        )
+    return lines
 
 
 def _worse(verdict: Verdict, change: QueryChange) -> bool:

@@ -118,6 +118,42 @@ def test_the_same_pins_hold_across_chunkings(book):
     book.run("-n2").assert_outcomes(passed=2)
 
 
+@pytest.mark.parametrize("measures", ['"span_recall@1"', '"recall@1"'])
+def test_gold_spans_that_were_changed_are_told(book, measures):
+    """The span of q1 also takes in the second sentence: its chunk covers 49 of 98 characters, one of two."""
+    o = book.offsets
+    book.chunk(list(pairwise(o)), measures=measures)
+    book.pin().assert_outcomes(passed=2)
+    book.run().stdout.no_fnmatch_line("*ruler changed*")
+    spans = book.goldset / "spans.jsonl"
+    first = f'"end": {o[1]}'
+    spans.write_text(spans.read_text().replace(first, f'"end": {o[2]}', 1))
+    assert 2 * o[1] == o[2]
+    result = book.run()
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "note: ruler changed: gold spans, their grades or the level, and with them what the pinned rankings"
+            " score for 1 query: q1 1.000 → 0.500"
+        ]
+    )
+
+
+def test_a_gold_span_of_a_document_that_is_not_there_is_stale(book):
+    """A misspelt document would otherwise score 0 on both sides for ever."""
+    book.chunk(list(pairwise(book.offsets)))
+    spans = book.goldset / "spans.jsonl"
+    spans.write_text(spans.read_text().replace('"birds"', '"brids"', 1))
+    result = book.run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "  goldsets/store/spans.jsonl:1: document 'brids', of a gold span of query 'q1', has no chunk in the"
+            " catalog: the gold set is stale. Remove the span or bring the document back"
+        ]
+    )
+
+
 def test_what_a_new_boundary_destroyed_is_told(book):
     o = book.offsets
     book.chunk(list(pairwise(o)))

@@ -117,9 +117,19 @@ def test_a_red_that_judging_could_undo_is_undecided_and_names_the_documents(pool
             "  1.000 → 0.875  (−0.125; *",
             "nobody knows: judging * relevant would undo this; of 1 unjudged, 1.0 are predicted *",
             "  q0 x (rank 2)",
+            "  every result judged here is relevant; if all documents that answer are listed, goldset.toml says"
+            ' so with unjudged = "irrelevant"',
             "1 cell: 1 undecided",
         ]
     )
+
+
+def test_where_something_was_judged_not_relevant_the_gold_set_is_a_pool(pool):
+    """z was judged and is not relevant, so the relevant share of what was judged is a prediction."""
+    pool.rank(**{"text 0": ["a", "z"], "text 1": ["a", "x"], "text 2": ["a", "y"]})
+    result = pool.run("-k", "many")
+    result.assert_outcomes(failed=1, deselected=2)
+    result.stdout.no_fnmatch_line("*every result judged here is relevant*")
 
 
 def test_the_same_red_is_judged_where_only_positives_are_listed(pool):
