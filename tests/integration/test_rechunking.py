@@ -133,8 +133,8 @@ def test_gold_spans_that_were_changed_are_told(book, measures):
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(
         [
-            "note: ruler changed: gold spans, their grades or the level, and with them what the pinned rankings"
-            " score for 1 query: q1 1.000 → 0.500"
+            "note: ruler changed: gold spans, their grades or the level, and with them what the pinned"
+            " rankings score for 1 query: q1 1.000 → 0.500"
         ]
     )
 
@@ -148,8 +148,8 @@ def test_a_gold_span_of_a_document_that_is_not_there_is_stale(book):
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         [
-            "  goldsets/store/spans.jsonl:1: document 'brids', of a gold span of query 'q1', has no chunk in the"
-            " catalog: the gold set is stale. Remove the span or bring the document back"
+            "  goldsets/store/spans.jsonl:1: document 'brids', of a gold span of query 'q1', has no chunk in"
+            " the catalog: the gold set is stale. Remove the span or bring the document back"
         ]
     )
 

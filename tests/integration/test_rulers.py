@@ -32,7 +32,7 @@ def test_gold_and_ranking_share_the_difference_out(pinned):
     result.stdout.fnmatch_lines(
         [
             "  0.500 → 0.000  (−0.500; *",
-            "  pinned as 1.000: -0.5 by changed judgments, queries or strata, then -0.5 by the ranking, *",
+            "  pinned as 1.000: −0.5 by changed judgments, queries or strata, then −0.5 by the ranking, *",
         ]
     )
 
