@@ -117,8 +117,7 @@ def test_a_red_that_judging_could_undo_is_undecided_and_names_the_documents(pool
             "  1.000 → 0.875  (−0.125; *",
             "nobody knows: judging * relevant would undo this; of 1 unjudged, 1.0 are predicted *",
             "  q0 x (rank 2)",
-            "  every result judged here is relevant; if all documents that answer are listed, goldset.toml says"
-            ' so with unjudged = "irrelevant"',
+            "  every result judged here is relevant; if all documents that answer are listed, goldset.toml*",
             "1 cell: 1 undecided",
         ]
     )
