@@ -96,9 +96,9 @@ def branch_changes(
 def lowered_with_reason(cell: Cell, pins_then: Pins, pins_now: Pins) -> str:
     """Return the reason that a branch stored with a cell it lowered, or an empty string."""
     then, now = pins_then.cells.get(cell), pins_now.cells.get(cell)
-    if then is None or now is None or not now.reason or now.reason == then.reason:
+    if then is None or now is None or (now.reason, now.value) == (then.reason, then.value):
         return ""
-    return now.reason
+    return now.reason  # two lowerings may have the same reason
 
 
 def _tolerances(

@@ -25,7 +25,7 @@ from pytest_retrieval.model import GoldSet
 from pytest_retrieval.plugin.goldsets import GoldSets
 from pytest_retrieval.stats.thresholds import format_threshold
 
-__all__ = ["Against", "accepted", "plan_changes"]
+__all__ = ["Against", "accepted", "as_strict", "plan_changes"]
 
 
 @final
@@ -214,6 +214,16 @@ def _other_content(then: Planned, now: Planned) -> list[BranchChange]:
         )
         changes.append(BranchChange(f"{then.name!r} is about {number}", False))
     return changes
+
+
+def as_strict(pins: Pins, then: Pins) -> Pins:
+    """Return a branch's pins with the tolerances and rules of the base: a reason excuses no wider ones."""
+    cells = {
+        cell: replace(pin, tolerance=then.cells[cell].tolerance, rule=then.cells[cell].rule)
+        for cell, pin in pins.cells.items()
+        if cell in then.cells
+    }
+    return Pins(cells, pins.evidence)
 
 
 def accepted(

@@ -16,7 +16,7 @@ from pytest_retrieval.gate.judging import judge
 from pytest_retrieval.gate.noise import RETRIEVALS, differing, noise_bands
 from pytest_retrieval.gate.pin import rule_threshold
 from pytest_retrieval.gate.verdict import DESCRIBED, STALE, VANISHED, Verdict
-from pytest_retrieval.plugin.against import accepted
+from pytest_retrieval.plugin.against import accepted, as_strict
 from pytest_retrieval.plugin.items import kinds_of
 from pytest_retrieval.plugin.running import as_run, check_required
 from pytest_retrieval.report.failure import JudgedBy
@@ -143,7 +143,7 @@ class Bench:
             of_base = judge(rules, subject, measures, run, then, old, (), again)
             if session.settings.accept_lowered:
                 pinned = [cell for cell in old if cell in pins.cells]
-                own = judge(rules, subject, measures, run, pins, pinned, (), again)
+                own = judge(rules, subject, measures, run, as_strict(pins, then), pinned, (), again)
                 of_base = accepted(of_base, own, then, pins)
             return found | self._fresh(subject, of_base)
 

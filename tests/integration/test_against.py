@@ -337,6 +337,40 @@ def test_what_fell_below_the_branchs_own_pin_is_not_accepted(branch):
     result.stdout.fnmatch_lines(["store: bm25 · recall@2 · identifier is regressed", "  1.000 → 0.000 *"])
 
 
+@pytest.fixture
+def lowered(branch):
+    """A branch off a base that lowered a pin before."""
+    git(branch, "switch", "-q", "main")
+    branch.rank(i1=["x"])
+    branch.pin("all", "--retrieval-reason", "agreed")
+    commit(branch, "lowered once")
+    git(branch, "switch", "-q", "-c", "next")
+    return branch
+
+
+def test_a_second_lowering_may_have_the_same_reason(lowered):
+    lowered.rank(i2=["x"])
+    judged(lowered, "--retrieval-accept-lowered").assert_outcomes(failed=2, passed=2)
+    lowered.pin("all", "--retrieval-reason", "agreed")
+    result = judged(lowered, "--retrieval-accept-lowered")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["note: *identifier was lowered on this branch and accepted: agreed"])
+
+
+def test_a_reason_excuses_no_wider_tolerance(branch):
+    """The pin falls to 0.5 with a reason; a tolerance by hand would let the rest fall too."""
+    branch.rank(i1=["x"])
+    branch.pin("all", "--retrieval-reason", "HX is gone")
+    judged(branch, "--retrieval-accept-lowered", "-k", "identifier").assert_outcomes(passed=1)
+    branch.rank(i2=["x"])
+    pins = branch.goldset / "pins.toml"
+    pins.write_text(
+        pins.read_text().replace('reason = "HX is gone"', 'reason = "HX is gone"\ntolerance = 0.9')
+    )
+    assert branch.run("-k", "identifier").ret == 0
+    judged(branch, "--retrieval-accept-lowered", "-k", "identifier").assert_outcomes(failed=1)
+
+
 def test_an_undecided_fall_with_a_reason_can_be_accepted(branch):
     git(branch, "switch", "-q", "main")
     toml = branch.goldset / "goldset.toml"
