@@ -72,6 +72,16 @@ def test_a_plans_threshold_is_two_sided_and_of_its_split(tmp_path):
     assert row(check(folder).output, "recall@2", "w")[2] == "14"
 
 
+def test_a_measure_that_only_the_plan_names(tmp_path):
+    """One relevant document of two read: precision@2 reaches a half; a project's own kind is unknown."""
+    folder = write(tmp_path, {"w": 20}, TOML.replace(', "precision@2"', ""))
+    plan = Plan(0.05, (Planned("one", "", "../t.py::one", 20, "6a53", measure="precision@2"),))
+    assert "precision@2" not in check(folder).output
+    save_plan(folder, plan.locked([Planned("two", "", "../t.py::two", 20, "6a53", measure="ours@3")]))
+    assert row(check(folder).output, "precision@2", "all")[2:4] == ["20", "0.500"]
+    assert "ours" not in check(folder).output
+
+
 def test_the_share_assumed_reaches_the_drop_and_is_said(tmp_path):
     folder = write(tmp_path, {"w": 100})
     done = check(folder, "--changed", "0.5")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, final
 
-from pytest_retrieval.errors import RetrievalError, SettingsError
+from pytest_retrieval.errors import MeasureError, RetrievalError, SettingsError
 from pytest_retrieval.files.goldset import load_with_notes
 from pytest_retrieval.files.pins import load_pins
 from pytest_retrieval.files.plan import Plan, load_plan
 from pytest_retrieval.gate.cells import measures_of
 from pytest_retrieval.gate.feasibility import Feasibility, gate_feasibility, plan_feasibility
-from pytest_retrieval.measures.notation import parse_all
+from pytest_retrieval.measures.notation import Measure, parse, parse_all
 from pytest_retrieval.model import GoldSet
 
 __all__ = ["Checked", "feasibility_of"]
@@ -79,13 +80,14 @@ def feasibility_of(folder: Path, changed_share: float) -> Checked:
         raise SettingsError("\n".join(map(str, faults)))
     goldset, notes = read
     measures = measures_of(goldset)
-    every = parse_all([measure for of_subject in measures.values() for measure in of_subject])
     splits = goldset.qrels.splits or {}
     planned = plan or Plan(goldset.alpha)
+    declared = [measure for of_subject in measures.values() for measure in of_subject]
     wanted = {entry.split for entry in planned.comparisons} or {TEST if TEST in splits.values() else ""}
     rows = {}
     for split in sorted(wanted):
         members = [query for query in sorted(goldset.qrels) if not split or splits.get(query) == split]
+        every = parse_all([*declared, *_planned_measures(planned, split)])
         rows[split] = plan_feasibility(
             goldset, every, members, planned.threshold, changed_share=changed_share
         )
@@ -98,6 +100,16 @@ def feasibility_of(folder: Path, changed_share: float) -> Checked:
         planned=rows,
         notes=tuple(notes),
     )
+
+
+def _planned_measures(plan: Plan, split: str) -> list[Measure]:
+    """Return what is planned on a split; measures of a project's own are known in its tests alone."""
+    found = []
+    for entry in plan.comparisons:
+        with contextlib.suppress(MeasureError):
+            if entry.measure and entry.split == split:
+                found.append(parse(entry.measure))
+    return found
 
 
 def _read(read: Callable[[Path], _Value], folder: Path, faults: list[RetrievalError]) -> _Value | None:

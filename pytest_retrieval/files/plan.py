@@ -30,6 +30,7 @@ _TABLES = "comparison"
 _COUNT = "queries"
 _KEYS = ("name", "measure", "a", "b", "split", _COUNT, "judgments", "owner")
 _MAY_BE_EMPTY = ("measure", "a", "b", "split")
+_GIVEN = "scores_given"
 _MEND = "take the file back from version control, or remove it and lock again with a reason"
 _CONFLICT = re.compile(r"^(<<<<<<<|=======|>>>>>>>)", re.MULTILINE)
 
@@ -55,6 +56,8 @@ class Planned:
         What is compared; empty where nothing says what the scores are.
     a, b
         The two sides, as runs and columns of scores name themselves; empty for scores without a name.
+    scores_given
+        Whether the test gives scores: nothing says which judgments they were made from.
     """
 
     name: str
@@ -65,11 +68,12 @@ class Planned:
     measure: str = ""
     a: str = ""
     b: str = ""
+    scores_given: bool = False
 
     @property
     def before_it_ran(self) -> Planned:
         """What is known of it before its test ran: everything but the measure and the sides."""
-        return replace(self, measure="", a="", b="")
+        return replace(self, measure="", a="", b="", scores_given=False)
 
     @property
     def file(self) -> str:
@@ -120,9 +124,22 @@ class Plan:
         return self.locked_threshold is not None and self.threshold > self.locked_threshold * (1 + 1e-9)
 
     @property
+    def is_tightened(self) -> bool:
+        """Whether the threshold is below the locked one: by hand alpha was lowered, or tables merged."""
+        return self.locked_threshold is not None and self.threshold < self.locked_threshold * (1 - 1e-9)
+
+    @property
     def last_reason(self) -> str:
         """Why it was last locked anew, or an empty string."""
         return self.reasons[-1] if self.reasons else ""
+
+    @property
+    def reason_told(self) -> str:
+        """The last reason as results print it: one that stands before others does not hide them."""
+        number = len(self.reasons)
+        return (
+            f"{self.last_reason} (the last of {number} reasons in {PLAN})" if number > 1 else self.last_reason
+        )
 
     def find(self, name: str) -> Planned | None:
         """Return the comparison of a name, or None."""
@@ -162,6 +179,8 @@ def load_plan(folder: Path) -> Plan | None:
         data = path.read_bytes()
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise SettingsError(f"{label_of(path)}: cannot be read: {error.strerror}") from None
     return parse_plan(data, label_of(path))
 
 
@@ -187,10 +206,11 @@ def parse_plan(data: bytes, label: str) -> Plan:
         raise SettingsError(f"{label}: byte {error.start + 1} is not UTF-8; save the file as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         hint = (
-            "it holds the marks of a merge conflict: keep the comparisons of both sides, then lock again with"
-            " a reason"
+            "it holds the marks of a merge conflict: keep the comparisons of both sides, and one list"
+            " `reasons` with those of both, then lock again with a reason"
             if _CONFLICT.search(text)
-            else "mend the line, or take the file back from version control"
+            else "mend the line (after a merge: one line each of alpha, threshold and reasons), or take"
+            " the file back from version control"
         )
         raise SettingsError(f"{label}: not readable as TOML: {error}; {hint}") from None
     faults: list[str] = []
@@ -253,12 +273,17 @@ def _planned(table: object, place: str, faults: list[str]) -> Planned | None:
         return None
     before = len(faults)
     faults += [
-        f"{place}: unknown key {key!r}; allowed are {', '.join(_KEYS)}" for key in table if key not in _KEYS
+        f"{place}: unknown key {key!r}; allowed are {', '.join([*_KEYS, _GIVEN])}"
+        for key in table
+        if key not in (*_KEYS, _GIVEN)
     ]
+    given = table.get(_GIVEN, False)
+    if not isinstance(given, bool):
+        faults.append(f"{place}: {_GIVEN} is {given!r}; allowed are true and false")
     for key in (key for key in _KEYS if key != _COUNT):
-        given = table.get(key)
-        if not isinstance(given, str) or not (given.strip() or key in _MAY_BE_EMPTY):
-            faults.append(f"{place}: {key} is {given!r}; a text is needed")
+        text = table.get(key)
+        if not isinstance(text, str) or not (text.strip() or key in _MAY_BE_EMPTY):
+            faults.append(f"{place}: {key} is {text!r}; a text is needed")
     queries = table.get(_COUNT)
     if not isinstance(queries, int) or isinstance(queries, bool) or queries < 1:
         faults.append(f"{place}: {_COUNT} is {queries!r}; a whole number above 0 is needed")
@@ -269,7 +294,7 @@ def _planned(table: object, place: str, faults: list[str]) -> Planned | None:
         )
     if len(faults) > before:
         return None
-    return Planned(**{key: table[key] for key in _KEYS})
+    return Planned(**{key: table[key] for key in _KEYS}, scores_given=given)
 
 
 def _toml(path: Path, plan: Plan) -> str:
@@ -293,5 +318,8 @@ def _toml(path: Path, plan: Plan) -> str:
         table = tables.get(planned.name, tomlkit.table())
         for key in _KEYS:
             table[key] = getattr(planned, key)
+        table.pop(_GIVEN, None)
+        if planned.scores_given:
+            table[_GIVEN] = True
         parts.append(f"[[{_TABLES}]]\n{table.as_string()}")
     return "\n\n".join(part.strip() for part in parts) + "\n"

@@ -112,9 +112,19 @@ def base_of(
 
 
 def committed(path: Path) -> bytes | None:
-    """Return a file as the last commit has it; None where it has none, or where there is no git."""
+    """Return a file as the last commit that holds it has it.
+
+    A commit that removes the file does not make it forgotten. None where no commit holds it, as far as the
+    history is here, or where there is no git.
+    """
     try:
         done = _run(path.parent, "show", f"HEAD:./{path.name}")
+        if done.returncode:
+            last = _run(path.parent, "log", "-1", "--format=%H", "--diff-filter=D", "--", f"./{path.name}")
+            removed = last.stdout.decode().strip()
+            if last.returncode or not removed:
+                return None
+            done = _run(path.parent, "show", f"{removed}^:./{path.name}")
     except OSError:
         return None
     return None if done.returncode else done.stdout

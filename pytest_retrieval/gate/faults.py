@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from pytest_retrieval.errors import InputError, counted, listed, look_alike
 from pytest_retrieval.gate.passages import SPAN_KINDS, rechunked
@@ -24,17 +24,20 @@ SAME = 1e-9
 _TAKE_BACK = "take pins/ back from version control, or delete the pins and pin again"
 
 
-def fault_of(goldset: GoldSet, run: Run) -> str:
-    """Return why a run cannot be judged at all, or an empty string.
+def fault_of(goldset: GoldSet, run: Run, queries: Collection[str] | None = None) -> str:
+    """Return why a run cannot be judged at all on some queries, the gated ones unless said.
+
+    An empty string where nothing keeps it from that.
 
     A run that returned nothing for every query, documents that are not in the catalog, or one document
     twice for one query is a fault of the retriever, not a regression. A recording was checked when it was
     read, and what it cites outside its context is a score, not a fault.
     """
-    gated = goldset.gated_queries
+    gated = goldset.gated_queries if queries is None else queries
     if run.replies:
         answered = any(query_id in run.replies for query_id in gated)
-        return "" if answered else f"the recording answers none of the {len(gated)} gated queries"
+        which = f"{len(gated)} {'gated ' if queries is None else ''}queries"
+        return "" if answered else f"the recording answers none of the {which}"
     if all(query_id not in run or not run[query_id] for query_id in gated):
         which = "the only query" if len(gated) == 1 else f"each of the {len(gated)} queries"
         return f"the retriever returned nothing for {which}"

@@ -193,6 +193,8 @@ def plan_changes(then: Plan, now: Plan | None) -> list[BranchChange]:
     if now is not None:
         added = [planned.name for planned in now.comparisons if then.find(planned.name) is None]
         changes += [BranchChange(f"{name!r} is planned", False) for name in added]
+        lost = [reason for reason in then.reasons if reason not in now.reasons]
+        changes += [BranchChange(f"the reason {reason!r} is gone from the plan", True) for reason in lost]
         if now.alpha != then.alpha:
             changes.append(BranchChange(f"alpha {then.alpha:g} → {now.alpha:g}", now.alpha > then.alpha))
     return changes
@@ -208,6 +210,9 @@ def _other_content(then: Planned, now: Planned) -> list[BranchChange]:
     if (then.a, then.b) != (now.a, now.b):
         sides = " → ".join(f"{one.a or '?'} with {one.b or '?'}" for one in (then, now))
         changes.append(BranchChange(f"{then.name!r} compares {sides}", True))
+    if then.scores_given != now.scores_given:
+        sides = " → ".join("scores given by the test" if one.scores_given else "runs" for one in (then, now))
+        changes.append(BranchChange(f"{then.name!r} compares {sides}", now.scores_given))
     if (then.queries, then.judgments) != (now.queries, now.judgments):
         number = (
             f"{then.queries} queries → {now.queries}" if then.queries != now.queries else "other judgments"

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Any, final
 
 import pytest
 
-from pytest_retrieval.errors import QueryMismatchError, listed
+from pytest_retrieval.errors import QueryMismatchError, RetrieverError, listed
 from pytest_retrieval.files.plan import Plan, Planned
-from pytest_retrieval.plugin.intents import LOCK, TEST, WHY, changed, default_split, never_with, queries_of
+from pytest_retrieval.gate.faults import fault_of
+from pytest_retrieval.plugin.intents import (
+    LOCK,
+    TEST,
+    WHY,
+    changed,
+    default_split,
+    never_with,
+    part_of,
+    queries_of,
+)
 from pytest_retrieval.plugin.items import fail, kinds_of, skip
 from pytest_retrieval.run import Run
 from pytest_retrieval.stats.compare import Compared, compare, compared_of
@@ -59,7 +69,13 @@ class Task:
 @final
 @dataclass(slots=True)
 class Notes:
-    """What a test's comparisons left behind; `plain` is what rides on its report."""
+    """What a test's comparisons left behind; `plain` is what rides on its report.
+
+    Attributes
+    ----------
+    refused
+        Why the test compares something else than was locked; no xfail mark excuses that.
+    """
 
     goldset: str = ""
     name: str = ""
@@ -68,6 +84,7 @@ class Notes:
     looks: list[str] = field(default_factory=list)
     lock: Planned | None = None
     gone: str = ""
+    refused: str = ""
 
     def plain(self) -> dict[str, Any]:
         """Return the notes as JSON can hold them."""
@@ -142,12 +159,18 @@ class Comparing:
             _check_once(task, notes, chosen if split is None else split)
         kinds = kinds_of(self._node)
         compared = compared_of(a, b, measure, kinds)
+        given = not isinstance(a, Run)
         if task is not None:
-            _hold(task, notes, compared)
+            _check_judgments(task, notes, self._goldset)
+            _hold(task, notes, compared, given)
         members = queries_of(qrels, chosen)
+        sides = _of_split(a, members, set(qrels), "a"), _of_split(b, members, set(qrels), "b")
+        for side, name in zip(sides, (compared.a or "a", compared.b or "b"), strict=True):
+            fault = fault_of(self._goldset, side, members) if isinstance(side, Run) else ""
+            if fault:
+                raise RetrieverError(f"{name}: {fault}")
         result = compare(
-            _of_split(a, members, set(qrels), "a"),
-            _of_split(b, members, set(qrels), "b"),
+            *sides,
             measure,
             qrels=qrels.select(members),
             threshold=self._alpha if task is None else task.threshold,
@@ -156,7 +179,7 @@ class Comparing:
             exploratory=task is None,
             kinds=kinds,
         )
-        result = replace(result, a=compared.a, b=compared.b, split=chosen)
+        result = replace(result, a=compared.a, b=compared.b, split=chosen, scores_given=given)
         if task is None:
             if not result.name:
                 result = replace(result, name=self._node.name)
@@ -164,7 +187,7 @@ class Comparing:
             if chosen == TEST:
                 notes.looks.append(f"exploratory comparison {result.name}")
             return result
-        result = replace(result, plan_reason=task.plan.last_reason)
+        result = replace(result, plan_reason=task.plan.reason_told)
         notes.planned = result
         message = never_with(
             task.planned,
@@ -181,10 +204,10 @@ def _check_once(task: Task, notes: Notes, split: str) -> None:
     __tracebackhide__ = True
     name = task.planned.name
     if split != task.planned.split:
-        pytest.fail(
-            f"{name}: planned on the split {task.planned.split!r}, and this call asks for {split!r}",
-            pytrace=False,
+        notes.refused = (
+            f"{name}: planned on the split {task.planned.split!r}, and this call asks for {split!r}"
         )
+        fail(notes.refused)
     if notes.planned is not None:
         pytest.fail(
             f"{name}: a second comparison in a planned test; what a plan establishes is one comparison. Give"
@@ -194,10 +217,26 @@ def _check_once(task: Task, notes: Notes, split: str) -> None:
         )
 
 
-def _hold(task: Task, notes: Notes, compared: Compared) -> None:
+def _check_judgments(task: Task, notes: Notes, goldset: GoldSet) -> None:
+    """Refuse a gold set that a project's own fixture put in place of the one that the plan is about."""
+    __tracebackhide__ = True
+    planned = task.planned
+    there = (goldset.name, *part_of(goldset, planned.split))
+    if there != (task.goldset, planned.queries, planned.judgments):
+        notes.refused = (
+            f"{planned.name}: the fixture `goldset` of this test holds other questions or judgments than"
+            f" the gold set {task.goldset!r}, which the plan is about: a fixture of that name of your own"
+            " hides the plugin's"
+        )
+        fail(notes.refused)
+
+
+def _hold(task: Task, notes: Notes, compared: Compared, given: bool) -> None:
     """Hold what a test compares against what was locked; while locking, take note of it and end the test."""
     __tracebackhide__ = True
-    planned = replace(task.planned, measure=compared.measure_name, a=compared.a, b=compared.b)
+    planned = replace(
+        task.planned, measure=compared.measure_name, a=compared.a, b=compared.b, scores_given=given
+    )
     if task.locking:
         if task.locked not in (None, planned) and not task.free:
             fail(changed(task.goldset, task.locked, planned) + f":  {LOCK}{WHY}")
@@ -205,7 +244,8 @@ def _hold(task: Task, notes: Notes, compared: Compared) -> None:
         done = "locked already" if task.locked == planned else "locked"
         skip(f"{planned.name}: {done}, not compared; it is compared without --retrieval-lock")
     if planned != task.planned:
-        fail(changed(task.goldset, task.planned, planned) + f":  {LOCK}{WHY}")
+        notes.refused = changed(task.goldset, task.planned, planned) + f":  {LOCK}{WHY}"
+        fail(notes.refused)
 
 
 def _of_split(side: Any, members: tuple[str, ...], judged: set[str], what: str) -> Any:

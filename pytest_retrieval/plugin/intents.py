@@ -34,6 +34,7 @@ __all__ = [
     "default_split",
     "intents_of",
     "never",
+    "part_of",
     "queries_of",
 ]
 
@@ -111,12 +112,19 @@ def changed(goldset: str, locked: Planned, planned: Planned) -> str:
             f"compares {_said(planned.a)} with {_said(planned.b)}, and {_said(locked.a)} with"
             f" {_said(locked.b)} was locked"
         )
+    if locked.scores_given != planned.scores_given:
+        what.append(
+            "compares scores that the test gives, and two runs were locked"
+            if planned.scores_given
+            else "compares two runs, and scores that the test gives were locked"
+        )
     return f"{goldset}: {planned.name!r} {' and '.join(what)}; lock the change with a reason"
 
 
 def changed_before(goldset: str, locked: Planned, planned: Planned) -> str:
     """Return how a comparison whose measure and sides are not known yet differs from what was locked."""
-    return changed(goldset, locked, replace(planned, measure=locked.measure, a=locked.a, b=locked.b))
+    known = replace(planned, measure=locked.measure, a=locked.a, b=locked.b, scores_given=locked.scores_given)
+    return changed(goldset, locked, known)
 
 
 def _said(name: str) -> str:
@@ -202,7 +210,7 @@ def _intent(
         split = default_split(whole.qrels)
     try:
         if (goldset, split) not in parts:
-            parts[goldset, split] = _part(whole, split)
+            parts[goldset, split] = part_of(whole, split)
     except InputError as error:
         return Intent(goldset, problem=f"planned comparison {name!r}: {error}; {USAGE}")
     queries, judgments = parts[goldset, split]
@@ -210,7 +218,7 @@ def _intent(
     return Intent(goldset, Planned(name, split, owner, queries, judgments))
 
 
-def _part(goldset: GoldSet, split: str) -> tuple[int, str]:
+def part_of(goldset: GoldSet, split: str) -> tuple[int, str]:
     """Return how many queries a split holds, and a short digest of their texts and judgments."""
     members = queries_of(goldset.qrels, split)
     texts = {str(query_id): str(text) for query_id, text in goldset.queries["query"].items()}
@@ -223,6 +231,8 @@ def _marker_problem(marks: Sequence[pytest.Mark]) -> str:
     (mark,) = marks
     if len(mark.args) != 1 or not isinstance(mark.args[0], str) or not mark.args[0].strip():
         return f"@pytest.mark.planned_comparison needs the comparison's name, not {mark.args!r}; {USAGE}"
+    if not mark.args[0].isprintable():
+        return f"@pytest.mark.planned_comparison: the name {mark.args[0]!r} is not one line of text; {USAGE}"
     strange = mark.kwargs.keys() - {"split"}
     if strange:
         return f"@pytest.mark.planned_comparison takes no {listed(sorted(strange))}; {USAGE}"
@@ -233,8 +243,11 @@ def _marker_problem(marks: Sequence[pytest.Mark]) -> str:
 
 
 def _owner(item: pytest.Item, folder: Path) -> str:
-    """Return the test as plan.toml names it."""
-    test = item.nodeid.partition("::")[2].partition("[")[0]
+    """Return the test as plan.toml names it: with its parameters, unless the gold set is the only one."""
+    test = item.nodeid.partition("::")[2]
+    callspec = getattr(item, "callspec", None)
+    if callspec is None or callspec.params.keys() <= {"goldset"}:
+        test = test.partition("[")[0]
     return f"{Path(os.path.relpath(item.path, folder)).as_posix()}::{test}"
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from pytest_retrieval import assertions
 from pytest_retrieval.errors import SettingsError, Unavailable
+from pytest_retrieval.files.content import label_of
+from pytest_retrieval.files.plan import PLAN
 from pytest_retrieval.plugin.comparing import NOTES, TASK, Comparing, Notes, is_locking
 from pytest_retrieval.plugin.ending import fail_session
 from pytest_retrieval.plugin.holding import Holding
@@ -124,6 +126,9 @@ class Planning:
             item.stash.setdefault(NOTES, Notes(cell[0])).looks.append(f"gate on {cell[1]}")
         notes = item.stash.get(NOTES, None)
         if notes is not None:
+            if notes.refused and report.skipped:  # expected to fail, and no such mark was locked
+                report.outcome, report.longrepr = "failed", notes.refused
+                report.__dict__.pop("wasxfail", None)
             if report.failed:
                 notes.lock = None
             report.retrieval_plan = {**notes.plain(), "selected": self._selected}  # type: ignore[attr-defined]
@@ -167,6 +172,11 @@ class Planning:
             notes = self._node.stash.setdefault(NOTES, Notes())
             notes.looks.append(f"{what} over {seen} test quer{'y' if seen == 1 else 'ies'}")
 
+    def _place(self, goldset: str) -> str:
+        """Return where a plan stands, or an empty string where that is beside its gold set."""
+        goldsets = self._session.goldsets
+        return "" if goldsets.pins_root is None else label_of(goldsets.home(goldset) / PLAN)
+
     def _summary(self) -> list[str]:
         lines = list(self._plans.told)
         if not self._session.settings.lock:
@@ -176,7 +186,7 @@ class Planning:
                 notes = [note for note in self._notes.values() if note["goldset"] == name]
                 plan = self._plans.get(name)
                 if plan is not None and plan.comparisons:
-                    lines += planned_lines(name, plan, notes, details=details)
+                    lines += planned_lines(name, plan, notes, self._place(name), details=details)
             lines += exploratory_lines(list(self._notes.values()))
         return [*lines, *look_lines(self._notes, details=self._session.settings.details)]
 

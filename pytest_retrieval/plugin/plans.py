@@ -45,14 +45,14 @@ class Plans:
         return self._plans[goldset]
 
     def _removed(self, goldset: str, path: Path) -> Plan | None:
-        """Return the plan that the last commit has and the folder has not."""
+        """Return the plan that the last commit to hold one has, and the folder has not."""
         data = committed(path)
         if data is None:
             return None
         self._committed[goldset] = data
-        self.told.append(f"{goldset}: {PLAN} is gone here; what the last commit has counts as locked")
+        self.told.append(f"{goldset}: {PLAN} is gone here; as it was last committed, it counts as locked")
         try:
-            return parse_plan(data, f"{PLAN} of the last commit")
+            return parse_plan(data, f"{PLAN} as last committed")
         except SettingsError:  # it was there, so a reason is needed, whatever it held
             return Plan(self._session.goldsets.get(goldset).alpha)
 
@@ -93,12 +93,17 @@ class Plans:
         plan = old or Plan(self._session.goldsets.get(name).alpha)
         new = plan.locked(found, gone)
         home = self._session.goldsets.home(name)
-        if old is not None and new.comparisons == old.comparisons and not old.is_loosened:
-            self.told.append(f"{name}: nothing to lock; the plan is as it was: {totals({name: old}, name)}")
+        reason = self._session.settings.reason
+        edited = old is not None and (old.is_loosened or old.is_tightened)
+        if old is not None and new.comparisons == old.comparisons and not edited:
+            kept = "; no reason was needed, and none was kept" if reason else ""
+            self.told.append(
+                f"{name}: nothing to lock; the plan is as it was: {totals({name: old}, name)}{kept}"
+            )
             if name in self._committed:
                 replace_file(home / PLAN, self._committed[name])
             return
-        new = new.locked((), reason=self._session.settings.reason)
+        new = new.locked((), reason=reason)
         save_plan(home, new)
         self._plans[name] = new
         self.told.append(

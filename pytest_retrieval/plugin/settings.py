@@ -89,7 +89,9 @@ def read(config: pytest.Config) -> Settings:
     """
     pin = config.getoption("--retrieval-pin") or ""
     lock = bool(config.getoption("--retrieval-lock"))
-    reason = config.getoption("--retrieval-reason").strip()
+    reason = " ".join(config.getoption("--retrieval-reason").split())
+    if not reason.isprintable():
+        raise SettingsError(f"--retrieval-reason {reason!r} is printed with results: give plain text")
     unavailable = config.getini("retrieval_unavailable")
     if pin and pin not in _PINS:
         raise SettingsError(f"--retrieval-pin={pin}: allowed are {', '.join(_PINS)}")

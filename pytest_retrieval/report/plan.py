@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_retrieval.errors import listed
-from pytest_retrieval.stats.comparison import UNANSWERED
+from pytest_retrieval.stats.comparison import LEFT_OUT, UNANSWERED
 from pytest_retrieval.stats.thresholds import format_threshold
 
 if TYPE_CHECKING:
@@ -17,12 +17,15 @@ __all__ = ["exploratory_lines", "look_lines", "planned_lines"]
 VERDICT_LINES = 6
 """Lines of a comparison's block that hold its verdict; the rest stands beside it."""
 
+ALWAYS = (UNANSWERED, LEFT_OUT)
+"""How further lines begin that a verdict must not be read without."""
+
 MOST_LOOKS = 10
 """Looks that a summary lists unless asked for all."""
 
 
 def planned_lines(
-    goldset: str, plan: Plan, notes: Sequence[Mapping[str, Any]], *, details: bool = False
+    goldset: str, plan: Plan, notes: Sequence[Mapping[str, Any]], place: str = "", *, details: bool = False
 ) -> list[str]:
     """Return what became of one plan: a block per comparison that ran, and the names of those that did not.
 
@@ -34,22 +37,29 @@ def planned_lines(
         As locked.
     notes
         Of the tests that ran, as `Notes.plain` gives them.
+    place
+        Where the plan stands, unless that is beside the gold set.
     details
         Whether to print every line of each block.
     """
     blocks = {note["name"]: note["planned"] for note in notes if note["planned"]}
     lines = [
-        f"{goldset}, planned comparisons: {len(plan.comparisons)}",
+        f"{goldset}, planned comparisons: {len(plan.comparisons)}{f' ({place})' if place else ''}",
         f"{goldset}, p-value threshold: {format_threshold(plan.threshold)}",
     ]
     for name in sorted(blocks):
         verdict, rest = blocks[name][:VERDICT_LINES], blocks[name][VERDICT_LINES:]
-        lines += verdict + [line for line in rest if details or f", {UNANSWERED}" in line]
+        lines += verdict + [line for line in rest if details or any(f", {part}" in line for part in ALWAYS)]
     absent = [planned.name for planned in plan.comparisons if planned.name not in blocks]
     if absent:
         lines.append(f"{goldset}, planned and not run: {len(absent)} ({listed(absent)})")
     if plan.last_reason:
-        lines.append(f"{goldset}, plan locked anew: {plan.last_reason}")
+        lines.append(f"{goldset}, plan locked anew: {plan.reason_told}")
+    if plan.is_tightened:
+        lines.append(
+            f"{goldset}, the plan was locked at {format_threshold(plan.locked_threshold or 0)} and is"
+            " stricter now; write that down:  pytest --retrieval-lock"
+        )
     return lines
 
 

@@ -27,6 +27,9 @@ COMPARED = "compared: "
 UNANSWERED = "unanswered by "
 """How the line on queries without results begins."""
 
+LEFT_OUT = "left out, undefined on a side: "
+"""How the line on queries without a score begins."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
@@ -92,6 +95,10 @@ class Comparison:
         Names of both sides; empty where neither run nor column of scores says one.
     split : str
         Whose queries were compared; empty where there are no splits, or where that was not said.
+    higher_is_better : bool
+        The measure's direction.
+    scores_given : bool
+        Whether a test gave scores where it could have given runs: the gold set's judgments did not make them.
     """
 
     name: str
@@ -126,6 +133,8 @@ class Comparison:
     a: str = ""
     b: str = ""
     split: str = ""
+    higher_is_better: bool = True
+    scores_given: bool = False
 
     def __repr__(self) -> str:
         return (
@@ -157,7 +166,7 @@ class Comparison:
         if not self.exact:
             lines.append(f"sign patterns sampled: {self.resamples:,}, seed {self.seed}")
         if self.undefined:
-            lines.append(f"left out, undefined on a side: {len(self.undefined)} ({listed(self.undefined)})")
+            lines.append(f"{LEFT_OUT}{len(self.undefined)} ({listed(self.undefined)})")
         for run, queries in self.unanswered:
             lines.append(f"{UNANSWERED}{run}, score 0: {len(queries)} ({listed(queries)})")
         if self.plan_reason:
@@ -168,10 +177,16 @@ class Comparison:
     def _compared_text(self) -> str:
         sides = f"{self.a} with {self.b}" if self.a and self.b else ""
         what = " on ".join(part for part in (sides, self.measure) if part)
-        queries = counted(self.n, "query", "queries") + (
-            f" of the split {self.split!r}" if self.split else ""
-        )
-        return f"{what}, {queries}" if what else queries
+        direction = "" if self.higher_is_better else "lower is better"
+        queries = counted(self.n + len(self.undefined), "query", "queries")
+        if self.undefined:
+            queries = f"{self.n} of {queries}"
+        if self.split:
+            queries += f" of the split {self.split!r}"
+        given = "scores given by the test" if self.scores_given else ""
+        if given and not sides:
+            given += ", sides without names"
+        return ", ".join(part for part in (what, direction, queries, given) if part)
 
     def _established_text(self) -> str:
         if self.established:
@@ -325,6 +340,7 @@ def _compared(
         resamples=test.resamples,
         seed=seed,
         identical=test.changed == 0,
+        higher_is_better=higher_is_better,
     )
 
 

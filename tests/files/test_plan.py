@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 
 import pytest
 
@@ -110,7 +111,15 @@ TABLE = f"[[comparison]]\n{KEYS}queries = 30\n"
         ("alpha = ", ["not readable as TOML", "take the file back"]),
         (
             "alpha = 0.05\nthreshold = 0.05\n<<<<<<< HEAD\n" + TABLE,
-            ["marks of a merge conflict", "lock again"],
+            ["marks of a merge conflict", "one list `reasons`", "lock again"],
+        ),
+        (
+            'alpha = 0.05\nthreshold = 0.05\nreasons = ["a"]\nreasons = ["b"]\n' + TABLE,
+            ["not readable as TOML", "after a merge: one line each of alpha, threshold and reasons"],
+        ),
+        (
+            "alpha = 0.05\nthreshold = 0.05\n" + TABLE + "scores_given = 1",
+            ["number 1: scores_given is 1; allowed are true and false"],
         ),
     ],
 )
@@ -121,6 +130,25 @@ def test_faults(tmp_path, text, said):
     assert str(tmp_path / PLAN) in str(caught.value)
     for part in said:
         assert part in str(caught.value)
+
+
+def test_a_folder_in_place_of_the_file(tmp_path):
+    (tmp_path / PLAN).mkdir()
+    with pytest.raises(SettingsError, match=r"plan\.toml: cannot be read: Is a directory"):
+        load_plan(tmp_path)
+
+
+def test_scores_given_come_and_go(tmp_path):
+    save_plan(tmp_path, Plan(0.05, (replace(ONE, scores_given=True), TWO)))
+    assert load_plan(tmp_path).find(ONE.name).scores_given
+    assert not load_plan(tmp_path).find(TWO.name).scores_given
+    save_plan(tmp_path, Plan(0.05, (ONE, TWO)))
+    assert "scores_given" not in (tmp_path / PLAN).read_text()
+
+
+def test_a_later_reason_does_not_hide_the_earlier_ones():
+    assert Plan(0.05, reasons=("a",)).reason_told == "a"
+    assert Plan(0.05, reasons=("a", "b")).reason_told == "b (the last of 2 reasons in plan.toml)"
 
 
 def test_not_utf_8(tmp_path):

@@ -36,5 +36,12 @@ def test_a_strange_id_that_only_looks_like_one_of_the_catalog(make):
     )
 
 
+def test_faults_of_some_queries(make):
+    """Only w2 is answered: enough for a run that is asked about w2, not for one that is asked about i1."""
+    now = Run({"w2": ["e"]})
+    assert fault_of(make(), now, ["w2"]) == ""
+    assert fault_of(make(), now, ["i1"]) == "the retriever returned nothing for the only query"
+
+
 def test_one_answered_query_is_enough_not_to_be_a_fault(make):
     assert fault_of(make(), Run({"w2": ["e"]})) == ""

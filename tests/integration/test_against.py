@@ -205,6 +205,27 @@ def test_another_measure_passes_plainly_and_not_against_main(planned):
     result.stdout.fnmatch_lines(["  'bm25 over nothing' compares recall@2 → mrr@2 (favours this branch)"])
 
 
+def test_scores_in_place_of_runs_and_a_reason_that_is_gone_are_told_against_main(planned):
+    planned.write("test_third.py", PLANNED.replace("bm25 over nothing", "new").replace("first", "third"))
+    planned.run("--retrieval-lock", "--retrieval-reason", "after the results")
+    git(planned, "switch", "-q", "-C", "main")
+    commit(planned, "a third")
+    git(planned, "switch", "-q", "-c", "later")
+    plan = planned.goldset / "plan.toml"
+    lines = plan.read_text().splitlines(keepends=True)
+    lines = [line for line in lines if not line.startswith(("reasons", "scores_given"))]
+    plan.write_text("".join(lines))
+    result = judged(planned)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        [
+            "*this branch changed 4 things about its plan, 1 in its own favour:",
+            "  'again' compares scores given by the test → runs",
+            "  the reason 'after the results' is gone from the plan (favours this branch)",
+        ]
+    )
+
+
 def test_other_judgments_are_told_and_pass(planned):
     qrels = planned.goldset / "qrels.trec"
     qrels.write_text(qrels.read_text() + "i1 0 c 1\n")

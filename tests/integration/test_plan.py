@@ -257,7 +257,9 @@ def test_reasons_are_kept_in_order(planned):
     planned.tests(FIRST + SECOND)
     planned.lock("--retrieval-reason", "dense again")
     assert planned.locked()["reasons"] == ["no dense", "dense again"]
-    planned.run().stdout.fnmatch_lines(["store, plan locked anew: dense again"])
+    planned.run().stdout.fnmatch_lines(
+        ["store, plan locked anew: dense again (the last of 2 reasons in plan.toml)"]
+    )
 
 
 @pytest.mark.parametrize("arguments", [[], ["-n2"], ["tests/test_plans.py"], ["tests"]], ids=" ".join)
@@ -401,7 +403,7 @@ def test_a_changed_owner_fails(planned):
         ),
         (
             SECOND.replace('runs["dense"], runs["bm25"]', 'dict(runs["dense"]), dict(runs["bm25"])'),
-            "compares what has no name with what has no name, and dense with bm25 was locked",
+            "compares what has no name with what has no name, and dense with bm25 was locked and *",
         ),
     ],
 )
@@ -431,9 +433,147 @@ def test_columns_of_scores_are_bound_by_measure_and_run(planned):
         "def column(run, qrels):\n    return evaluate(qrels, run, ['mrr@10'])['mrr@10']\n"
     )
     planned.tests(FIRST + column + body)
-    planned.run().assert_outcomes(passed=2)
+    planned.lock("--retrieval-reason", "our own loop").assert_outcomes(skipped=2)
+    assert [table.get("scores_given") for table in planned.locked()["comparison"]] == [True, None]
+    result = planned.run()
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        ["dense over bm25, compared: dense with bm25 on mrr@10, 30 *'test', scores given by the test"]
+    )
     planned.tests(FIRST + column.replace("'dense'", "'hybrid'") + body)
     failed(planned.run(), "*compares hybrid with bm25, and dense with bm25 was locked*", others=1)
+
+
+def test_scores_in_place_of_runs_need_a_reason(planned):
+    """They have the same names, and may have been made from other judgments."""
+    other = SECOND.replace(
+        'compare(runs["dense"], runs["bm25"], "mrr@10")',
+        "compare(*(evaluate(OTHER, runs[n], ['mrr@10'])['mrr@10'] for n in ('dense', 'bm25')))",
+    )
+    made = "\nfrom pytest_retrieval import Qrels, evaluate\n"
+    made += "OTHER = Qrels({f'q{n:02}': {'x': 1} for n in range(40)})\n"
+    planned.tests(FIRST + made + other)
+    failed(
+        planned.run(),
+        "store: 'dense over bm25' compares scores that the test gives, and two runs were locked; lock the*",
+        others=1,
+    )
+    planned.lock().assert_outcomes(failed=1, skipped=1)
+    planned.lock("--retrieval-reason", "x").assert_outcomes(skipped=2)
+    planned.tests(FIRST + SECOND)
+    failed(planned.run(), "*compares two runs, and scores that the test gives were locked; *", others=1)
+
+
+def test_scores_without_names_say_so(planned):
+    body = 'compare(dict.fromkeys(runs["dense"], 0.5), dict.fromkeys(runs["bm25"], 0.4))'
+    planned.tests(FIRST + SECOND.replace('compare(runs["dense"], runs["bm25"], "mrr@10")', body))
+    planned.lock("--retrieval-reason", "x").assert_outcomes(skipped=2)
+    planned.run().stdout.fnmatch_lines(
+        ["dense over bm25, compared: 30 queries *'test', scores given by the test, sides without names"]
+    )
+
+
+def test_queries_without_a_score_are_told_beside_the_verdict(planned):
+    body = SECOND.replace("(runs, compare)", "(compare, qrels)").replace(
+        'runs["dense"], runs["bm25"], "mrr@10"',
+        "{q: 1.0 if q < 'q30' else float('nan') for q in qrels}, dict.fromkeys(qrels, 0.5)",
+    )
+    planned.tests(FIRST + body)
+    planned.lock("--retrieval-reason", "x").assert_outcomes(skipped=2)
+    planned.run().stdout.fnmatch_lines(
+        [
+            "dense over bm25, compared: 20 of 30 queries of the split 'test', *",
+            "dense over bm25, better: yes",
+            "dense over bm25, left out, undefined on a side: 10 (q30, *",
+        ]
+    )
+
+
+OTHER_GOLDSET = """
+from dataclasses import replace
+from pytest_retrieval import Qrels
+
+@pytest.fixture(scope="session")
+def goldset(goldset):
+    qrels = goldset.qrels
+    return replace(goldset, qrels=Qrels({query: {"x": 1} for query in qrels}, splits=dict(qrels.splits)))
+"""
+
+
+def test_a_gold_set_of_the_tests_own_is_not_the_plans(planned):
+    planned.tests(FIRST + OTHER_GOLDSET + SECOND)
+    result = planned.run()
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        ["dense over bm25: the fixture `goldset` of this test holds other questions or judgments than*"]
+    )
+    result.stdout.no_fnmatch_line("*permutation p*")
+    planned.lock("--retrieval-reason", "x").assert_outcomes(failed=2)
+
+
+def test_a_parameter_is_part_of_the_test_that_was_locked(planned):
+    """A node id collects one of several; the others are other comparisons."""
+    body = SECOND.replace("def test_dense(runs", "def test_dense(name, runs").replace(
+        'runs["dense"]', 'Run(dict(runs[name]), name="dense")'
+    )
+    both = '\nfrom pytest_retrieval import Run\n@pytest.mark.parametrize("name", ["dense", "hybrid"])' + body
+    planned.tests(FIRST + both)
+    planned.lock("--retrieval-reason", "x", "tests/test_plans.py::test_dense[dense]").assert_outcomes(
+        skipped=1
+    )
+    planned.run("tests/test_plans.py::test_dense[dense]").assert_outcomes(passed=1)
+    failed(
+        planned.run("tests/test_plans.py::test_dense[hybrid]"),
+        "*is made by ../../tests/test_plans.py::test_dense[[]hybrid], and *::test_dense[[]dense] was locked*",
+    )
+
+
+def test_an_expected_failure_does_not_excuse_what_was_not_locked(planned):
+    for new in ('"recall@1"', '"mrr@10", split="train"'):
+        planned.tests(FIRST + "\n@pytest.mark.xfail" + SECOND.replace('"mrr@10"', new))
+        result = planned.run()
+        result.assert_outcomes(passed=1, failed=1)
+        assert result.ret == 1
+    planned.tests(FIRST + "\n@pytest.mark.xfail" + SECOND + "    assert 0\n")
+    planned.run().assert_outcomes(passed=1, xfailed=1)
+
+
+def test_a_run_of_ids_that_the_catalog_lacks_is_not_compared(planned):
+    body = SECOND.replace('runs["bm25"]', 'Run(dict.fromkeys(runs["bm25"], ["A"]), "bm25")')
+    planned.tests(FIRST + "\nfrom pytest_retrieval import Run\n" + body)
+    failed(
+        planned.run(),
+        "*RetrieverError: bm25: 1 returned id is not in the catalog of * query 'q10' returned 'A'*",
+        others=1,
+    )
+
+
+def test_lower_is_better_is_said(planned):
+    planned.project.write(
+        "tests/conftest.py",
+        """
+import pytest
+from pytest_retrieval import MeasureKind
+
+def share(judged, k):
+    hits = (judged.hit_grade > 0) & (judged.hit_rank <= k)
+    return 1 - judged.per_query(judged.hit_query[hits]) / k
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_retrieval_measures():
+    always = lambda judged: judged.lengths >= 0
+    return [MeasureKind("wasted", share, "what is no hit", "ours", defined=always, higher_is_better=False)]
+""",
+    )
+    planned.tests(FIRST + SECOND.replace('"mrr@10"', '"wasted@1"'))
+    planned.lock("--retrieval-reason", "x").assert_outcomes(skipped=2)
+    planned.run().stdout.fnmatch_lines(
+        [
+            "dense over bm25, compared: dense with bm25 on wasted@1, lower is better, 30 queries *",
+            "dense over bm25, mean difference: -0.067",
+            "dense over bm25, wins, losses, ties: 2, 0, 28",
+        ]
+    )
 
 
 @pytest.mark.parametrize(
@@ -503,7 +643,9 @@ def test_a_plan_that_was_removed_is_not_locked_afresh(planned):
     planned.plan.unlink()
     result = planned.lock()
     result.assert_outcomes(skipped=1)
-    result.stdout.fnmatch_lines(["store: plan.toml is gone here; what the last commit has counts as locked"])
+    result.stdout.fnmatch_lines(
+        ["store: plan.toml is gone here; as it was last committed, it counts as locked"]
+    )
     assert planned.plan.read_bytes() == before
     planned.plan.unlink()
     planned.tests(FIRST + SECOND)
@@ -513,6 +655,44 @@ def test_a_plan_that_was_removed_is_not_locked_afresh(planned):
     assert not planned.plan.exists()
     planned.lock("--retrieval-reason", "two after all").assert_outcomes(skipped=2)
     assert planned.locked()["reasons"] == ["one is enough", "two after all"]
+    git(planned, "rm", "-qf", str(planned.plan))
+    git(planned, "commit", "-qm", "tidied")
+    planned.lock().assert_outcomes(failed=1, skipped=1)
+    planned.tests(FIRST)
+    planned.lock().assert_outcomes(skipped=1)
+    assert planned.plan.read_bytes() == before
+
+
+def test_a_plan_that_became_stricter_by_hand_is_written_down(planned):
+    """As after a merge: the threshold is that of fewer comparisons than the file holds."""
+    planned.plan.write_text(planned.plan.read_text().replace("threshold = 0.025", "threshold = 0.05"))
+    planned.run().stdout.fnmatch_lines(
+        [
+            "dense over bm25, established at 0.025: *",
+            "store, the plan was locked at 0.05 and is stricter now; write*--retrieval-lock",
+        ]
+    )
+    planned.lock().assert_outcomes(skipped=2)
+    assert (planned.locked()["threshold"], "reasons" in planned.locked()) == (0.025, False)
+    result = planned.lock("--retrieval-reason", "unneeded")
+    result.stdout.fnmatch_lines(["store: nothing to lock; *; no reason was needed, and none was kept"])
+
+
+@pytest.mark.parametrize("name", ["dense\nover, better: yes", "dense\x1b[31m"])
+def test_names_and_reasons_are_one_line(planned, name):
+    planned.tests(FIRST + SECOND.replace('"dense over bm25"', repr(name)))
+    failed(
+        planned.run("tests"),
+        "@pytest.mark.planned_comparison: the name * is not one line of text;*",
+        others=1,
+    )
+    planned.tests(FIRST)
+    result = planned.lock("--retrieval-reason", name)
+    if "\n" in name:
+        assert planned.locked()["reasons"] == ["dense over, better: yes"]
+    else:
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["*--retrieval-reason * is printed with results: give plain text"])
 
 
 def test_nothing_is_locked_while_one_comparison_cannot_be(shop):

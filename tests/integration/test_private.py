@@ -60,6 +60,7 @@ def test_a_plan_stands_with_the_pins(private):
     private.run("--retrieval-lock")
     assert "../../test_search.py::test_it" in (private.path / "gate/store/plan.toml").read_text()
     assert not (private.goldset / "plan.toml").exists()
+    private.run().stdout.fnmatch_lines(["store, planned comparisons: 1 (gate/store/plan.toml)"])
 
 
 def test_a_gate_test_that_is_gone_is_told_by_pins_outside(private):

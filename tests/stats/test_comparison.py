@@ -157,6 +157,7 @@ def test_undefined_queries_are_left_out_and_named():
     assert result.n == 6
     assert result.undefined == ("q00", "q03")
     assert "x, left out, undefined on a side: 2 (q00, q03)" in str(result)
+    assert "x, compared: 6 of 8 queries" in str(result)
 
 
 def test_ids_that_do_not_meet():
