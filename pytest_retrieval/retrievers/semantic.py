@@ -8,6 +8,7 @@ nothing, and neither does a test run that never asks.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -204,6 +205,20 @@ def _digest(model: Any, batch_size: int, texts: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
+def _tokenizer_text(tokenizer: Any) -> str:
+    """Return what a fast tokenizer does to a text, as JSON; empty for any other.
+
+    Truncation and padding are left out: the first text that a model embeds sets them, to its max_seq_length
+    and to the batch, so they tell a model that was used from a new one and nothing else.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return ""
+    settings = json.loads(backend.to_str())
+    sides = {side: getattr(tokenizer, side, None) for side in ("padding_side", "truncation_side")}
+    return json.dumps({**settings, "truncation": None, "padding": None, **sides}, sort_keys=True)
+
+
 def _identity(model: Any) -> str:
     """Return what tells a model from every other.
 
@@ -224,8 +239,7 @@ def _identity(model: Any) -> str:
     digest = hashlib.sha256(f"{model!r}\n{torch.__version__}\n{library.__version__}\n".encode())
     for what in ("prompts", "default_prompt_name", "max_seq_length", "truncate_dim"):
         digest.update(f"{what} {getattr(model, what, None)!r}\n".encode())
-    tokenizer = getattr(getattr(model, "tokenizer", None), "backend_tokenizer", None)
-    digest.update(tokenizer.to_str().encode() if tokenizer is not None else b"")
+    digest.update(_tokenizer_text(getattr(model, "tokenizer", None)).encode())
     for name, tensor in sorted(model.state_dict().items()):
         data = tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy()
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())

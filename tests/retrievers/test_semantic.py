@@ -293,6 +293,9 @@ def test_a_real_model_is_deterministic_and_cached_by_its_weights(minilm, tmp_pat
     expected = Semantic(SHOP, model=minilm, device="cpu", cache=tmp_path)("wool", 4)
     assert Semantic(SHOP, model=model, cache=tmp_path)("wool", 4) == expected
     assert len(list(tmp_path.iterdir())) == 1
+    Semantic({"p": "by now the model was used"}, model=model)("wool", 1)
+    assert Semantic(SHOP, model=model, cache=tmp_path)("wool", 4) == expected
+    assert len(list(tmp_path.iterdir())) == 1
     model.state_dict()["0.model.embeddings.LayerNorm.bias"][0] += 0.5
     Semantic(SHOP, model=model, cache=tmp_path)("wool", 4)
     assert len(list(tmp_path.iterdir())) == 2
