@@ -1,4 +1,4 @@
-"""BM25, semantic and hybrid search, scored per stratum on five collections; the tables of docs/results.md.
+"""BM25, semantic and hybrid search, scored per stratum on six collections; the tables of docs/results.md.
 
 ``python benchmarks/retrievers.py --model FOLDER --cache FOLDER`` prints Markdown. The gold sets of this
 repository are always there; the other collections are read from the folder that PYTEST_RETRIEVAL_DATA names,

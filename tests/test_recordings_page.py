@@ -36,7 +36,7 @@ TRACES = {
     "traces that saw something exact and picked none": "saw_and_picked_none",
     "picks": "picks",
     "picks that no search returned": "picks_not_returned",
-    "traces without usable picks": "failed",
+    "traces that failed, their last reply cut short": "failed",
     "precision@3 of the picks": "precision",
     "precision@3 of the first search's own top 3": "first_search_precision",
 }
