@@ -39,7 +39,7 @@ coverage:
 
 # Run every benchmark; each prints ratios against peers in one run.
 bench:
-    for name in follow_up loading_speed permutation_speed retrievers simulation startup; do python "benchmarks/$name.py"; done
+    for name in follow_up loading_speed noise_band permutation_speed retrievers simulation startup; do python "benchmarks/$name.py"; done
 
 # Build the wheel and the source distribution.
 build:
