@@ -30,7 +30,8 @@ _TABLES = "comparison"
 _COUNT = "queries"
 _KEYS = ("name", "measure", "a", "b", "split", _COUNT, "judgments", "owner")
 _MAY_BE_EMPTY = ("measure", "a", "b", "split")
-_GIVEN = "scores_given"
+_GIVEN = "given"
+_GIVABLE = ("scores", "runs")
 _MEND = "take the file back from version control, or remove it and lock again with a reason"
 _CONFLICT = re.compile(r"^(<<<<<<<|=======|>>>>>>>)", re.MULTILINE)
 
@@ -56,8 +57,9 @@ class Planned:
         What is compared; empty where nothing says what the scores are.
     a, b
         The two sides, as runs and columns of scores name themselves; empty for scores without a name.
-    scores_given
-        Whether the test gives scores: nothing says which judgments they were made from.
+    given
+        ``"scores"`` where the test gives scores, whatever judgments they were made from; ``"runs"`` where it
+        gives runs that this session's retrievers did not return; else empty.
     """
 
     name: str
@@ -68,12 +70,17 @@ class Planned:
     measure: str = ""
     a: str = ""
     b: str = ""
-    scores_given: bool = False
+    given: str = ""
 
     @property
     def before_it_ran(self) -> Planned:
         """What is known of it before its test ran: everything but the measure and the sides."""
-        return replace(self, measure="", a="", b="", scores_given=False)
+        return replace(self, measure="", a="", b="", given="")
+
+    @property
+    def origin(self) -> str:
+        """Where both sides come from, in words."""
+        return f"{self.given} given by the test" if self.given else "runs of the fixture `runs`"
 
     @property
     def file(self) -> str:
@@ -277,9 +284,9 @@ def _planned(table: object, place: str, faults: list[str]) -> Planned | None:
         for key in table
         if key not in (*_KEYS, _GIVEN)
     ]
-    given = table.get(_GIVEN, False)
-    if not isinstance(given, bool):
-        faults.append(f"{place}: {_GIVEN} is {given!r}; allowed are true and false")
+    given = table.get(_GIVEN, "")
+    if given not in ("", *_GIVABLE):
+        faults.append(f"{place}: {_GIVEN} is {given!r}; allowed are {', '.join(map(repr, _GIVABLE))}")
     for key in (key for key in _KEYS if key != _COUNT):
         text = table.get(key)
         if not isinstance(text, str) or not (text.strip() or key in _MAY_BE_EMPTY):
@@ -294,7 +301,7 @@ def _planned(table: object, place: str, faults: list[str]) -> Planned | None:
         )
     if len(faults) > before:
         return None
-    return Planned(**{key: table[key] for key in _KEYS}, scores_given=given)
+    return Planned(**{key: table[key] for key in _KEYS}, given=given)
 
 
 def _toml(path: Path, plan: Plan) -> str:
@@ -319,7 +326,7 @@ def _toml(path: Path, plan: Plan) -> str:
         for key in _KEYS:
             table[key] = getattr(planned, key)
         table.pop(_GIVEN, None)
-        if planned.scores_given:
-            table[_GIVEN] = True
+        if planned.given:
+            table[_GIVEN] = planned.given
         parts.append(f"[[{_TABLES}]]\n{table.as_string()}")
     return "\n\n".join(part.strip() for part in parts) + "\n"

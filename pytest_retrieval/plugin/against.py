@@ -210,9 +210,9 @@ def _other_content(then: Planned, now: Planned) -> list[BranchChange]:
     if (then.a, then.b) != (now.a, now.b):
         sides = " → ".join(f"{one.a or '?'} with {one.b or '?'}" for one in (then, now))
         changes.append(BranchChange(f"{then.name!r} compares {sides}", True))
-    if then.scores_given != now.scores_given:
-        sides = " → ".join("scores given by the test" if one.scores_given else "runs" for one in (then, now))
-        changes.append(BranchChange(f"{then.name!r} compares {sides}", now.scores_given))
+    if then.given != now.given:
+        sides = " → ".join(one.origin for one in (then, now))
+        changes.append(BranchChange(f"{then.name!r} compares {sides}", bool(now.given)))
     if (then.queries, then.judgments) != (now.queries, now.judgments):
         number = (
             f"{then.queries} queries → {now.queries}" if then.queries != now.queries else "other judgments"

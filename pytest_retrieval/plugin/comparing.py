@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -124,7 +124,10 @@ class Comparing:
     Elsewhere its results are exploratory and never established.
     """
 
-    def __init__(self, node: pytest.Item, goldset: GoldSet, alpha: float) -> None:
+    def __init__(
+        self, node: pytest.Item, goldset: GoldSet, alpha: float, returned: Callable[[Run], bool]
+    ) -> None:
+        self._returned = returned
         self._node = node
         self._goldset = goldset
         self._alpha = alpha
@@ -159,7 +162,7 @@ class Comparing:
             _check_once(task, notes, chosen if split is None else split)
         kinds = kinds_of(self._node)
         compared = compared_of(a, b, measure, kinds)
-        given = not isinstance(a, Run)
+        given = self._given(a, b)
         if task is not None:
             _check_judgments(task, notes, self._goldset)
             _hold(task, notes, compared, given)
@@ -179,7 +182,7 @@ class Comparing:
             exploratory=task is None,
             kinds=kinds,
         )
-        result = replace(result, a=compared.a, b=compared.b, split=chosen, scores_given=given)
+        result = replace(result, a=compared.a, b=compared.b, split=chosen, given=given)
         if task is None:
             if not result.name:
                 result = replace(result, name=self._node.name)
@@ -198,6 +201,12 @@ class Comparing:
         if message:
             pytest.fail(message, pytrace=False)
         return result
+
+    def _given(self, a: object, b: object) -> str:
+        """Return what the test brings along, as plans name it; empty where retrievers returned both sides."""
+        if not isinstance(a, Run) or not isinstance(b, Run):
+            return "scores"
+        return "" if self._returned(a) and self._returned(b) else "runs"
 
 
 def _check_once(task: Task, notes: Notes, split: str) -> None:
@@ -231,12 +240,10 @@ def _check_judgments(task: Task, notes: Notes, goldset: GoldSet) -> None:
         fail(notes.refused)
 
 
-def _hold(task: Task, notes: Notes, compared: Compared, given: bool) -> None:
+def _hold(task: Task, notes: Notes, compared: Compared, given: str) -> None:
     """Hold what a test compares against what was locked; while locking, take note of it and end the test."""
     __tracebackhide__ = True
-    planned = replace(
-        task.planned, measure=compared.measure_name, a=compared.a, b=compared.b, scores_given=given
-    )
+    planned = replace(task.planned, measure=compared.measure_name, a=compared.a, b=compared.b, given=given)
     if task.locking:
         if task.locked not in (None, planned) and not task.free:
             fail(changed(task.goldset, task.locked, planned) + f":  {LOCK}{WHY}")

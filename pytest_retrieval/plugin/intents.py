@@ -112,18 +112,14 @@ def changed(goldset: str, locked: Planned, planned: Planned) -> str:
             f"compares {_said(planned.a)} with {_said(planned.b)}, and {_said(locked.a)} with"
             f" {_said(locked.b)} was locked"
         )
-    if locked.scores_given != planned.scores_given:
-        what.append(
-            "compares scores that the test gives, and two runs were locked"
-            if planned.scores_given
-            else "compares two runs, and scores that the test gives were locked"
-        )
-    return f"{goldset}: {planned.name!r} {' and '.join(what)}; lock the change with a reason"
+    if locked.given != planned.given:
+        what.append(f"compares {planned.origin}, and {locked.origin} were locked")
+    return f"{goldset}: {planned.name!r} {'; it '.join(what)}; lock the change with a reason"
 
 
 def changed_before(goldset: str, locked: Planned, planned: Planned) -> str:
     """Return how a comparison whose measure and sides are not known yet differs from what was locked."""
-    known = replace(planned, measure=locked.measure, a=locked.a, b=locked.b, scores_given=locked.scores_given)
+    known = replace(planned, measure=locked.measure, a=locked.a, b=locked.b, given=locked.given)
     return changed(goldset, locked, known)
 
 

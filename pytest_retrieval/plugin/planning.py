@@ -56,7 +56,8 @@ class Planning:
     def compare(self, request: pytest.FixtureRequest, goldset: GoldSet) -> Comparing:
         """Compare two systems on the gold set's test split: planned if the test is, else exploratory."""
         plan = self._plans.get(goldset.name)
-        return Comparing(request.node, goldset, goldset.alpha if plan is None else plan.alpha)
+        alpha = goldset.alpha if plan is None else plan.alpha
+        return Comparing(request.node, goldset, alpha, self._session.retrievals.returned)
 
     def pytest_unconfigure(self) -> None:
         """Stop listening to the assertion helpers."""

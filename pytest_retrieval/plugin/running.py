@@ -87,6 +87,10 @@ class Retrievals:
             )
         return or_raise(self._done[key])
 
+    def returned(self, run: Run) -> bool:
+        """Return whether a retriever of this session returned this very run, or will when asked."""
+        return isinstance(run, Unretrieved) or any(run is done for done in self._done.values())
+
     def close(self) -> None:
         """End the event loop of async retrievers."""
         self._loop.close()

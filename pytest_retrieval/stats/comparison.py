@@ -97,8 +97,9 @@ class Comparison:
         Whose queries were compared; empty where there are no splits, or where that was not said.
     higher_is_better : bool
         The measure's direction.
-    scores_given : bool
-        Whether a test gave scores where it could have given runs: the gold set's judgments did not make them.
+    given : str
+        What of it a test brought along: ``"scores"``, made from whatever judgments, or ``"runs"``, returned
+        by no retriever of the session; else empty.
     """
 
     name: str
@@ -134,7 +135,7 @@ class Comparison:
     b: str = ""
     split: str = ""
     higher_is_better: bool = True
-    scores_given: bool = False
+    given: str = ""
 
     def __repr__(self) -> str:
         return (
@@ -183,7 +184,7 @@ class Comparison:
             queries = f"{self.n} of {queries}"
         if self.split:
             queries += f" of the split {self.split!r}"
-        given = "scores given by the test" if self.scores_given else ""
+        given = f"{self.given} given by the test" if self.given else ""
         if given and not sides:
             given += ", sides without names"
         return ", ".join(part for part in (what, direction, queries, given) if part)

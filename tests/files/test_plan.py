@@ -118,8 +118,8 @@ TABLE = f"[[comparison]]\n{KEYS}queries = 30\n"
             ["not readable as TOML", "after a merge: one line each of alpha, threshold and reasons"],
         ),
         (
-            "alpha = 0.05\nthreshold = 0.05\n" + TABLE + "scores_given = 1",
-            ["number 1: scores_given is 1; allowed are true and false"],
+            "alpha = 0.05\nthreshold = 0.05\n" + TABLE + "given = 1",
+            ["number 1: given is 1; allowed are 'scores', 'runs'"],
         ),
     ],
 )
@@ -138,12 +138,12 @@ def test_a_folder_in_place_of_the_file(tmp_path):
         load_plan(tmp_path)
 
 
-def test_scores_given_come_and_go(tmp_path):
-    save_plan(tmp_path, Plan(0.05, (replace(ONE, scores_given=True), TWO)))
-    assert load_plan(tmp_path).find(ONE.name).scores_given
-    assert not load_plan(tmp_path).find(TWO.name).scores_given
+def test_what_is_given_comes_and_goes(tmp_path):
+    save_plan(tmp_path, Plan(0.05, (replace(ONE, given="scores"), TWO)))
+    assert load_plan(tmp_path).find(ONE.name).given == "scores"
+    assert load_plan(tmp_path).find(TWO.name).given == ""
     save_plan(tmp_path, Plan(0.05, (ONE, TWO)))
-    assert "scores_given" not in (tmp_path / PLAN).read_text()
+    assert "given" not in (tmp_path / PLAN).read_text()
 
 
 def test_a_later_reason_does_not_hide_the_earlier_ones():

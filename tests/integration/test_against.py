@@ -213,14 +213,14 @@ def test_scores_in_place_of_runs_and_a_reason_that_is_gone_are_told_against_main
     git(planned, "switch", "-q", "-c", "later")
     plan = planned.goldset / "plan.toml"
     lines = plan.read_text().splitlines(keepends=True)
-    lines = [line for line in lines if not line.startswith(("reasons", "scores_given"))]
+    lines = [line for line in lines if not line.startswith(("reasons", "given"))]
     plan.write_text("".join(lines))
     result = judged(planned)
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
             "*this branch changed 4 things about its plan, 1 in its own favour:",
-            "  'again' compares scores given by the test → runs",
+            "  'again' compares scores given by the test → runs of the fixture `runs`",
             "  the reason 'after the results' is gone from the plan (favours this branch)",
         ]
     )

@@ -403,7 +403,7 @@ def test_a_changed_owner_fails(planned):
         ),
         (
             SECOND.replace('runs["dense"], runs["bm25"]', 'dict(runs["dense"]), dict(runs["bm25"])'),
-            "compares what has no name with what has no name, and dense with bm25 was locked and *",
+            "compares what has no name with what has no name, and dense with bm25 was *; it compares scores*",
         ),
     ],
 )
@@ -434,7 +434,7 @@ def test_columns_of_scores_are_bound_by_measure_and_run(planned):
     )
     planned.tests(FIRST + column + body)
     planned.lock("--retrieval-reason", "our own loop").assert_outcomes(skipped=2)
-    assert [table.get("scores_given") for table in planned.locked()["comparison"]] == [True, None]
+    assert [table.get("given") for table in planned.locked()["comparison"]] == ["scores", None]
     result = planned.run()
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(
@@ -455,13 +455,39 @@ def test_scores_in_place_of_runs_need_a_reason(planned):
     planned.tests(FIRST + made + other)
     failed(
         planned.run(),
-        "store: 'dense over bm25' compares scores that the test gives, and two runs were locked; lock the*",
+        "store: 'dense over bm25' compares scores given by the test, and runs of the fixture*locked; *",
         others=1,
     )
     planned.lock().assert_outcomes(failed=1, skipped=1)
     planned.lock("--retrieval-reason", "x").assert_outcomes(skipped=2)
     planned.tests(FIRST + SECOND)
-    failed(planned.run(), "*compares two runs, and scores that the test gives were locked; *", others=1)
+    failed(
+        planned.run(),
+        "*compares runs of the fixture `runs`, and scores given by the test were locked; *",
+        others=1,
+    )
+
+
+def test_a_run_made_by_hand_under_a_locked_name_needs_a_reason(planned):
+    """`dense` is better here on every query, and no retriever returned that."""
+    body = "\nfrom pytest_retrieval import Run\n" + SECOND.replace(
+        'runs["dense"]', 'Run(dict.fromkeys(runs["bm25"], ["a"]), "dense")'
+    )
+    planned.tests(FIRST + body)
+    failed(
+        planned.run(),
+        "store: 'dense over bm25' compares runs given by the test, and runs of the fixture*locked; *",
+        others=1,
+    )
+    planned.lock().assert_outcomes(failed=1, skipped=1)
+    planned.lock("--retrieval-reason", "reranked by hand").assert_outcomes(skipped=2)
+    assert [table.get("given") for table in planned.locked()["comparison"]] == ["runs", None]
+    result = planned.run("-n2")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        ["dense over bm25, compared: dense with bm25 *'test', runs given by the test"]
+    )
+    result.stdout.fnmatch_lines(["hybrid over bm25, compared: hybrid with bm25 *'test'"])
 
 
 def test_scores_without_names_say_so(planned):
@@ -541,6 +567,7 @@ def test_an_expected_failure_does_not_excuse_what_was_not_locked(planned):
 def test_a_run_of_ids_that_the_catalog_lacks_is_not_compared(planned):
     body = SECOND.replace('runs["bm25"]', 'Run(dict.fromkeys(runs["bm25"], ["A"]), "bm25")')
     planned.tests(FIRST + "\nfrom pytest_retrieval import Run\n" + body)
+    planned.lock("--retrieval-reason", "x").assert_outcomes(skipped=2)
     failed(
         planned.run(),
         "*RetrieverError: bm25: 1 returned id is not in the catalog of * query 'q10' returned 'A'*",
