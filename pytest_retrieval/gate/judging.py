@@ -124,11 +124,11 @@ def _verdict(sides: Sides, cell: Cell, measure: Measure, queries: Sequence[str],
     pairs, halves = sides.pairs(measure, queries)
     if not pairs:
         is_new = not sides.members(cell.stratum)
-        why = (
-            "pinned, but none of its queries was pinned as it is today, so nothing can be compared"
-            if is_new
-            else "pinned, but no query has a score on both sides, so nothing can be compared"
-        )
+        why = "pinned, but no query has a score on both sides, so nothing can be compared"
+        if is_new:
+            why = "pinned, but none of its queries was pinned as it is today, so nothing can be compared"
+        if not sides.evidence:
+            why = "the pin has no evidence that could be scored under today's judgments: pin it again"
         return replace(today, status=ERROR, message=why, pinned=pin.value, notes=sides.notes, is_new=is_new)
     why = cut_otherwise(sides, measure, pairs)
     if why:

@@ -51,6 +51,9 @@ def test_gold_03_a_pin_is_comparable_under_the_same_judgments_only(make, pin):
     assert verdict.ranking_changed == 0.0
     without = judge(today, "bm25", measures(today), ranking, Pins(pins.cells), [cell])[cell]
     assert without.status == "error"
+    assert without.message == (
+        "the pin has no evidence that could be scored under today's judgments: pin it again"
+    )
 
 
 def test_strata_01_a_stratum_that_halves_while_the_mean_rises(make, pin):
