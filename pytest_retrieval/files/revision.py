@@ -111,23 +111,43 @@ def base_of(
     return Base(revision, commit, tuple(folders), there, into / _within(root, top))
 
 
-def committed(path: Path) -> bytes | None:
-    """Return a file as the last commit that holds it has it.
+def committed(path: Path, name: str = "") -> bytes | None:
+    """Return a file of a gold set as the last commit that holds it has it.
 
-    A commit that removes the file does not make it forgotten. None where no commit holds it, as far as the
-    history is here, or where there is no git.
+    A commit that removes the file does not make it forgotten, nor does another name of its folder where the
+    last commit has it in a folder that belonged to the gold set `name`. None where no commit holds it, as far
+    as the history is here, or where there is no git.
     """
+    root = next(folder for folder in path.absolute().parents if folder.is_dir())
+    place = f"./{path.absolute().relative_to(root).as_posix()}"
     try:
-        done = _run(path.parent, "show", f"HEAD:./{path.name}")
+        moved = _moved(root, path.name, name) if name else None
+        if moved is not None:
+            return moved
+        done = _run(root, "show", f"HEAD:{place}")
         if done.returncode:
-            last = _run(path.parent, "log", "-1", "--format=%H", "--diff-filter=D", "--", f"./{path.name}")
+            last = _run(root, "log", "-1", "--format=%H", "--diff-filter=D", "--", place)
             removed = last.stdout.decode().strip()
             if last.returncode or not removed:
                 return None
-            done = _run(path.parent, "show", f"{removed}^:./{path.name}")
+            done = _run(root, "show", f"{removed}^:{place}")
     except OSError:
         return None
     return None if done.returncode else done.stdout
+
+
+def _moved(root: Path, file: str, name: str) -> bytes | None:
+    """Return a file of the last commit that is gone today, from a folder that was the gold set's then."""
+    gone = _run(root, "diff", "-z", "--name-only", "--no-renames", "--diff-filter=D", "HEAD")
+    for place in map(PurePosixPath, gone.stdout.decode().split("\0") if not gone.returncode else ()):
+        if place.name != file:
+            continue
+        toml = _run(root, "show", f"HEAD:{place.parent / GOLDSET}")
+        keys = toml.stdout.decode(errors="replace").splitlines()
+        if place.parent.name == name or any(key.split() == ["name", "=", f'"{name}"'] for key in keys):
+            done = _run(root, "show", f"HEAD:{place}")
+            return None if done.returncode else done.stdout
+    return None
 
 
 def _within(path: Path, top: Path) -> str:

@@ -15,13 +15,12 @@ from pytest_retrieval.plugin.comparing import NOTES, TASK, Comparing, Notes, is_
 from pytest_retrieval.plugin.ending import fail_session
 from pytest_retrieval.plugin.holding import Holding
 from pytest_retrieval.plugin.intents import TEST, intents_of
-from pytest_retrieval.plugin.items import skip
+from pytest_retrieval.plugin.items import fail, skip
 from pytest_retrieval.plugin.plans import Plans
 from pytest_retrieval.plugin.xdist import is_worker
 from pytest_retrieval.report.plan import exploratory_lines, look_lines, planned_lines
 
 if TYPE_CHECKING:
-    from pytest_retrieval.model import GoldSet
     from pytest_retrieval.plugin.session import Session
     from pytest_retrieval.qrels import Qrels
 
@@ -53,9 +52,17 @@ class Planning:
         assertions.observers.append(self._note_look)
 
     @pytest.fixture
-    def compare(self, request: pytest.FixtureRequest, goldset: GoldSet) -> Comparing:
+    def compare(self, request: pytest.FixtureRequest, goldset: Any) -> Comparing:
         """Compare two systems on the gold set's test split: planned if the test is, else exploratory."""
-        plan = self._plans.get(goldset.name)
+        from pytest_retrieval.model import GoldSet
+
+        if not isinstance(goldset, GoldSet):
+            fail(
+                f"`compare` needs a gold set, and the fixture `goldset` of this test returned"
+                f" {type(goldset).__name__}: a fixture of that name of your own hides the plugin's"
+            )
+        known = goldset.name in self._session.goldsets.folders
+        plan = self._plans.get(goldset.name) if known else None
         alpha = goldset.alpha if plan is None else plan.alpha
         return Comparing(request.node, goldset, alpha, self._session.retrievals.returned)
 

@@ -46,7 +46,7 @@ class Plans:
 
     def _removed(self, goldset: str, path: Path) -> Plan | None:
         """Return the plan that the last commit to hold one has, and the folder has not."""
-        data = committed(path)
+        data = committed(path, goldset)
         if data is None:
             return None
         self._committed[goldset] = data

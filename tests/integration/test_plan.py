@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import tomllib
 
@@ -537,6 +538,23 @@ def test_a_gold_set_of_the_tests_own_is_not_the_plans(planned):
     planned.lock("--retrieval-reason", "x").assert_outcomes(failed=2)
 
 
+@pytest.mark.parametrize(
+    "value, outcome, said",
+    [
+        ('replace(goldset, name="other")', "failed", "dense over bm25: the fixture `goldset` of this test *"),
+        ('{"a": 1}', "errors", "`compare` needs a gold set, and the fixture `goldset` *returned dict: *"),
+    ],
+    ids=["another name", "no gold set"],
+)
+def test_a_fixture_of_that_name_that_is_another_thing(planned, value, outcome, said):
+    own = OTHER_GOLDSET[: OTHER_GOLDSET.index("    qrels")] + f"    return {value}\n"
+    planned.tests("import pytest\n" + own + FIRST + SECOND)
+    result = planned.run()
+    result.assert_outcomes(**{outcome: 2})
+    result.stdout.fnmatch_lines([said])
+    assert "KeyError" not in result.stdout.str()
+
+
 def test_a_parameter_is_part_of_the_test_that_was_locked(planned):
     """A node id collects one of several; the others are other comparisons."""
     body = SECOND.replace("def test_dense(runs", "def test_dense(name, runs").replace(
@@ -682,12 +700,48 @@ def test_a_plan_that_was_removed_is_not_locked_afresh(planned):
     assert not planned.plan.exists()
     planned.lock("--retrieval-reason", "two after all").assert_outcomes(skipped=2)
     assert planned.locked()["reasons"] == ["one is enough", "two after all"]
-    git(planned, "rm", "-qf", str(planned.plan))
-    git(planned, "commit", "-qm", "tidied")
-    planned.lock().assert_outcomes(failed=1, skipped=1)
-    planned.tests(FIRST)
-    planned.lock().assert_outcomes(skipped=1)
-    assert planned.plan.read_bytes() == before
+
+
+@pytest.fixture
+def committed(planned):
+    git(planned, "init", "-q")
+    git(planned, "add", "-A")
+    git(planned, "commit", "-qm", "two")
+    return planned
+
+
+def test_a_plan_whose_removal_was_committed_is_not_forgotten(committed):
+    before = committed.plan.read_bytes()
+    git(committed, "rm", "-q", str(committed.plan))
+    git(committed, "commit", "-qm", "tidied")
+    committed.tests(FIRST + SECOND.replace("dense over", "another over"))
+    committed.lock().assert_outcomes(failed=2, skipped=1)
+    assert not committed.plan.exists()
+    committed.tests(FIRST + SECOND)
+    committed.lock().assert_outcomes(skipped=2)
+    assert committed.plan.read_bytes() == before
+
+
+def test_a_folder_of_another_name_does_not_hide_that_a_plan_is_gone(committed):
+    folder = committed.project.goldset.rename(committed.project.goldset.with_name("shop"))
+    (folder / "plan.toml").unlink()
+    committed.tests(FIRST + SECOND.replace("dense over", "another over"))
+    result = committed.lock()
+    result.assert_outcomes(failed=2, skipped=1)
+    result.stdout.fnmatch_lines(
+        ["store: plan.toml is gone here; as it was last committed, it counts as locked"]
+    )
+
+
+def test_a_private_folder_that_is_gone_does_not_hide_its_plan(shop):
+    shop.project.path.joinpath("pytest.ini").write_text("[pytest]\nretrieval_pins = private\n")
+    shop.lock().assert_outcomes(skipped=2)
+    git(shop, "init", "-q")
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "two")
+    shutil.rmtree(shop.project.path / "private")
+    shop.tests(FIRST + SECOND.replace("dense over", "another over"))
+    shop.lock().assert_outcomes(failed=2, skipped=1)
 
 
 def test_a_plan_that_became_stricter_by_hand_is_written_down(planned):
