@@ -52,7 +52,7 @@ def planned_lines(
         lines += verdict + [line for line in rest if details or any(f", {part}" in line for part in ALWAYS)]
     absent = [planned.name for planned in plan.comparisons if planned.name not in blocks]
     if absent:
-        lines.append(f"{goldset}, planned and not run: {len(absent)} ({listed(absent)})")
+        lines.append(f"{goldset}, planned and not compared: {len(absent)} ({listed(absent)})")
     if plan.last_reason:
         lines.append(f"{goldset}, plan locked anew: {plan.reason_told}")
     if plan.is_tightened:

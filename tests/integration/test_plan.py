@@ -173,7 +173,7 @@ def test_the_locked_comparisons_run_and_are_printed(planned):
         ]
     )
     result.stdout.no_fnmatch_line("*looks at the test split*")
-    result.stdout.no_fnmatch_line("*planned and not run*")
+    result.stdout.no_fnmatch_line("*planned and not compared*")
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_the_threshold_is_the_locks_whatever_is_selected(planned, arguments):
         [
             "*threshold 0.025 n 30 better True",
             "store, planned comparisons: 2",
-            "store, planned and not run: 1 (dense over bm25)",
+            "store, planned and not compared: 1 (dense over bm25)",
         ]
     )
 
@@ -829,7 +829,7 @@ def test_a_selection_without_planned_tests_says_what_did_not_run(planned, argume
     planned.tests(FIRST + SECOND + "\ndef test_other(): pass\n")
     result = planned.run(*arguments)
     result.assert_outcomes(passed=1, deselected=None)
-    result.stdout.fnmatch_lines(["store, planned and not run: 2 (dense over bm25, hybrid over bm25)"])
+    result.stdout.fnmatch_lines(["store, planned and not compared: 2 (dense over bm25, hybrid over bm25)"])
 
 
 def test_a_plan_too_small_to_establish_anything_fails_before_retrieval(planned):
@@ -1000,7 +1000,7 @@ def test_an_unavailable_retriever_skips_the_comparison_and_says_what_did_not_run
     )
     result = planned.run()
     result.assert_outcomes(passed=1, skipped=1)
-    result.stdout.fnmatch_lines(["store, planned and not run: 1 (dense over bm25)", "*no GPU*"])
+    result.stdout.fnmatch_lines(["store, planned and not compared: 1 (dense over bm25)", "*no GPU*"])
 
 
 @pytest.mark.parametrize(
