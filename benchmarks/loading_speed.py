@@ -21,7 +21,7 @@ import pytrec_eval
 
 from pytest_retrieval.files.trec import load_run
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.qrels import Qrels
+from pytest_retrieval.model.qrels import Qrels
 
 QUERIES = 6_980
 DEPTH = 100

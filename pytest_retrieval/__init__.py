@@ -79,16 +79,18 @@ if TYPE_CHECKING:
     from pytest_retrieval.measures.rank import MeasureKind
     from pytest_retrieval.measures.ranking import Judged, tie_sensitivity
     from pytest_retrieval.measures.table import ScoreTable, evaluate
-    from pytest_retrieval.model import GoldSet
-    from pytest_retrieval.qrels import Qrels
-    from pytest_retrieval.record.contexts import random_contexts
-    from pytest_retrieval.record.recorder import Recorder
-    from pytest_retrieval.records import (
+    from pytest_retrieval.model.goldset import GoldSet
+    from pytest_retrieval.model.qrels import Qrels
+    from pytest_retrieval.model.records import (
         Answer,
         Call,
         Recording,
         Trace,
     )
+    from pytest_retrieval.model.run import Run
+    from pytest_retrieval.model.spans import GoldSpan, Place, Spans
+    from pytest_retrieval.record.contexts import random_contexts
+    from pytest_retrieval.record.recorder import Recorder
     from pytest_retrieval.retrievers.adapters import (
         from_elasticsearch,
         from_haystack,
@@ -117,8 +119,6 @@ if TYPE_CHECKING:
         sentences,
         units_of,
     )
-    from pytest_retrieval.run import Run
-    from pytest_retrieval.spans import GoldSpan, Place, Spans
     from pytest_retrieval.stats.compare import compare
     from pytest_retrieval.stats.comparison import Comparison
 
@@ -191,11 +191,13 @@ _ROOMS = {
     "measures.rank": ("MeasureKind",),
     "measures.ranking": ("Judged", "tie_sensitivity"),
     "measures.table": ("ScoreTable", "evaluate"),
-    "model": ("GoldSet",),
-    "qrels": ("Qrels",),
+    "model.goldset": ("GoldSet",),
+    "model.qrels": ("Qrels",),
+    "model.records": ("Answer", "Call", "Recording", "Trace"),
+    "model.run": ("Run",),
+    "model.spans": ("GoldSpan", "Place", "Spans"),
     "record.contexts": ("random_contexts",),
     "record.recorder": ("Recorder",),
-    "records": ("Answer", "Call", "Recording", "Trace"),
     "retrievers.adapters": ("from_elasticsearch", "from_haystack", "from_langchain", "from_llama_index"),
     "retrievers.assembly": ("ContextFinding", "check_contexts"),
     "retrievers.calling": ("retrieve",),
@@ -208,8 +210,6 @@ _ROOMS = {
     "retrievers.stages": ("stage_scores",),
     "retrievers.tuning": ("Sweep", "context_sweep", "depth_curve", "fusion_sweep", "unit_sweep"),
     "retrievers.units": ("UnitSearch", "pool_units", "sentences", "units_of"),
-    "run": ("Run",),
-    "spans": ("GoldSpan", "Place", "Spans"),
     "stats.compare": ("compare",),
     "stats.comparison": ("Comparison",),
 }

@@ -13,7 +13,7 @@ from pytest_retrieval.errors import RetrievalError, counted, listed
 from pytest_retrieval.record.commands import record
 
 if TYPE_CHECKING:
-    from pytest_retrieval.model import GoldSet
+    from pytest_retrieval.model.goldset import GoldSet
 
 __all__ = ["main"]
 

@@ -14,13 +14,7 @@ import pytest_retrieval
 PACKAGE = Path(pytest_retrieval.__file__).parent
 ORDER = [
     "errors",
-    "order",
-    "spans",
-    "columns",
-    "qrels",
-    "run",
     "model",
-    "records",
     "measures",
     "stats",
     "answers",
@@ -33,7 +27,7 @@ ORDER = [
     "plugin",
     "cli",
 ]
-PURE = ["measures", "stats", "answers", "gate", "report"]
+PURE = ["model", "measures", "stats", "answers", "gate", "report"]
 DOOR = "__init__"
 
 

@@ -14,7 +14,7 @@ from typing import final
 from pytest_retrieval.answers.quotes import Quote, check_quotes
 from pytest_retrieval.errors import InputError, listed
 from pytest_retrieval.measures.tokens import Found, find_ids
-from pytest_retrieval.records import Answer, answers_from
+from pytest_retrieval.model.records import Answer, answers_from
 
 __all__ = ["Citations", "check_citations"]
 

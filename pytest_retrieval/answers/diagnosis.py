@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, final
 
 from pytest_retrieval.answers.request_log import LEXICAL_STAGE, LoggedRequest, RequestLog
 from pytest_retrieval.errors import InputError, listed
-from pytest_retrieval.model import ALL
+from pytest_retrieval.model.goldset import ALL
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_retrieval.answers.reading import Reading, read
 from pytest_retrieval.answers.wire import READABLE, items_of, refuse_foreign
 from pytest_retrieval.errors import InputError
-from pytest_retrieval.records import Trace
+from pytest_retrieval.model.records import Trace
 
 __all__ = ["trace_from_messages"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from pytest_retrieval.errors import InputError
-from pytest_retrieval.records import Answer, Trace
+from pytest_retrieval.model.records import Answer, Trace
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from typing import NamedTuple, final
 
 from pytest_retrieval.errors import InputError, listed
 from pytest_retrieval.measures.tokens import Found
-from pytest_retrieval.records import Answer
+from pytest_retrieval.model.records import Answer
 
 __all__ = ["FABRICATED", "FOUND", "MISATTRIBUTED", "STITCHED", "Quote", "check_quotes"]
 

@@ -9,7 +9,7 @@ from typing import Any, final
 
 from pytest_retrieval.answers.wire import READABLE, list_of, object_of
 from pytest_retrieval.errors import InputError
-from pytest_retrieval.records import Call
+from pytest_retrieval.model.records import Call
 
 __all__ = ["Reading", "read"]
 

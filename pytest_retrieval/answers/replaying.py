@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, final
 
 from pytest_retrieval.errors import InputError, ReplayError, listed
-from pytest_retrieval.records import Call, Recording, Trace
+from pytest_retrieval.model.records import Call, Recording, Trace
 
 __all__ = ["ReplayedTool", "replay"]
 

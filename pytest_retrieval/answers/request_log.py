@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from pytest_retrieval.errors import InputError, listed
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.records import Answer, ids_of
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.records import Answer, ids_of
+from pytest_retrieval.model.run import Run
 
 __all__ = ["LEXICAL_STAGE", "LoggedRequest", "RequestLog"]
 

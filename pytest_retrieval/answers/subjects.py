@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pytest_retrieval.answers.planted import Planted, steered_numbers
 from pytest_retrieval.errors import InputError, listed
 from pytest_retrieval.measures.answer import LABEL
-from pytest_retrieval.records import Answer, Recording, Trace
-from pytest_retrieval.run import Reply, Run
+from pytest_retrieval.model.records import Answer, Recording, Trace
+from pytest_retrieval.model.run import Reply, Run
 
 __all__ = ["context_of", "run_of", "shown_then"]
 

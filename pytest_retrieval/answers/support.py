@@ -15,8 +15,8 @@ from typing import Any, Protocol, final
 
 from pytest_retrieval.errors import InputError, MissingExtraError, QueryMismatchError, listed
 from pytest_retrieval.measures.table import mean_of
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.records import Answer, Recording, answers_from
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.records import Answer, Recording, answers_from
 
 __all__ = [
     "Calibration",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, final
 from pytest_retrieval.errors import InputError, QueryMismatchError, listed
 from pytest_retrieval.measures.answer_table import quantiles_of
 from pytest_retrieval.measures.rows import frame_of, mean_over_queries, series_of
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.records import Answer, Call, Recording, Trace
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.records import Answer, Call, Recording, Trace
 
 if TYPE_CHECKING:
     import pandas as pd

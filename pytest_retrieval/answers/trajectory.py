@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from pytest_retrieval.errors import InputError
-from pytest_retrieval.records import Call, Trace
+from pytest_retrieval.model.records import Call, Trace
 
 __all__ = [
     "CHANGED_ARGUMENT",

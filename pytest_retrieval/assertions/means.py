@@ -13,8 +13,8 @@ from pytest_retrieval.errors import InputError, counted
 from pytest_retrieval.measures.notation import parse
 from pytest_retrieval.measures.strata import aligned, members
 from pytest_retrieval.measures.table import ScoreTable, evaluate, mean_of, unanswered
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 __all__ = [
     "assert_context_precision",

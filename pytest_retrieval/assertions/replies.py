@@ -9,8 +9,8 @@ from pytest_retrieval.assertions.means import QUERIES, WORST, apart, check_share
 from pytest_retrieval.errors import InputError, counted, listed
 from pytest_retrieval.measures.answer_table import AnswerRow, AnswerTable, score_answers
 from pytest_retrieval.measures.table import mean_of
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.records import Answer, answers_from
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.records import Answer, answers_from
 
 __all__ = ["assert_declines", "assert_exact_share", "assert_grounded"]
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_retrieval.assertions.means import WORST
 from pytest_retrieval.errors import InputError, counted, listed
-from pytest_retrieval.records import Answer
+from pytest_retrieval.model.records import Answer
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.retrievers.assembly import ContextFinding, check_contexts
 from pytest_retrieval.retrievers.calling import retrieve
 from pytest_retrieval.retrievers.finding_itself import SelfRetrieval
-from pytest_retrieval.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from typing import Any, final
 from pytest_retrieval.answers.trajectory import same_call, values_in
 from pytest_retrieval.errors import InputError, listed
 from pytest_retrieval.measures.tokens import compiled
-from pytest_retrieval.records import Call, Recording, Trace
+from pytest_retrieval.model.records import Call, Recording, Trace
 
 __all__ = [
     "Observed",

@@ -12,7 +12,7 @@ from pytest_retrieval.errors import GoldSetError, Problem, RetrievalWarning, lis
 from pytest_retrieval.files.goldset import goldset_from_frames, load_content
 from pytest_retrieval.files.settings import FILE_NAME, read_settings
 from pytest_retrieval.files.sheets import shape_of, wordless
-from pytest_retrieval.model import GoldSet
+from pytest_retrieval.model.goldset import GoldSet
 
 __all__ = ["goldset_of_beir"]
 

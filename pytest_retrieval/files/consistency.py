@@ -9,7 +9,7 @@ from pytest_retrieval.files.catalog import Catalog
 from pytest_retrieval.files.judgments import Judgment
 from pytest_retrieval.files.queries import Queries
 from pytest_retrieval.files.settings import Settings, line_of_key
-from pytest_retrieval.spans import Spans
+from pytest_retrieval.model.spans import Spans
 
 __all__ = ["relevance_problems", "stated_level", "undeclared_grades", "unknown_ids", "unnamed_groups"]
 

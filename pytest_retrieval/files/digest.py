@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pytest_retrieval.model import Digests
-from pytest_retrieval.qrels import Qrels
+from pytest_retrieval.model.goldset import Digests
+from pytest_retrieval.model.qrels import Qrels
 
 __all__ = ["catalog_digest", "digests_of", "judgments_digest", "strata_digest"]
 

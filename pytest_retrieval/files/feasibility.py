@@ -15,7 +15,7 @@ from pytest_retrieval.files.plan import Plan, load_plan
 from pytest_retrieval.gate.cells import measures_of
 from pytest_retrieval.gate.feasibility import Feasibility, gate_feasibility, plan_feasibility
 from pytest_retrieval.measures.notation import Measure, parse, parse_all
-from pytest_retrieval.model import GoldSet
+from pytest_retrieval.model.goldset import GoldSet
 
 __all__ = ["Checked", "feasibility_of"]
 

@@ -35,9 +35,9 @@ from pytest_retrieval.files.queries import Queries, queries_of
 from pytest_retrieval.files.settings import Settings, read_settings, settings_from
 from pytest_retrieval.files.spans import spans_of
 from pytest_retrieval.files.tables import Table, read_table, table_of_frame
-from pytest_retrieval.model import GoldSet, Subject
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.spans import Spans
+from pytest_retrieval.model.goldset import GoldSet, Subject
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.spans import Spans
 
 if TYPE_CHECKING:
     import pandas as pd

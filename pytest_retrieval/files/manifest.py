@@ -11,7 +11,7 @@ from typing import Any
 from pytest_retrieval.errors import FileError, Problem, listed
 from pytest_retrieval.files.content import label_of
 from pytest_retrieval.files.toml_lines import Places
-from pytest_retrieval.records import KINDS, Context
+from pytest_retrieval.model.records import KINDS, Context
 
 __all__ = ["MANIFEST", "contexts_of", "read_manifest"]
 

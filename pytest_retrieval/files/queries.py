@@ -14,7 +14,7 @@ from pytest_retrieval.files.columns import as_frame, flag, missing_columns, near
 from pytest_retrieval.files.settings import RESERVED_SPLIT, Settings, line_of_key
 from pytest_retrieval.files.splits import misspelt_messages
 from pytest_retrieval.files.tables import Row, Table
-from pytest_retrieval.model import ALL
+from pytest_retrieval.model.goldset import ALL
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,8 @@ from pytest_retrieval.files.content import Unreadable, label_of, lines_of, read_
 from pytest_retrieval.files.json_lines import NoJson, value_of
 from pytest_retrieval.files.manifest import MANIFEST, contexts_of, read_manifest
 from pytest_retrieval.files.trec import load_run
-from pytest_retrieval.model import GoldSet
-from pytest_retrieval.records import AGENT, ANSWERS, RUN, Answer, Call, Context, Recording, Trace
+from pytest_retrieval.model.goldset import GoldSet
+from pytest_retrieval.model.records import AGENT, ANSWERS, RUN, Answer, Call, Context, Recording, Trace
 
 __all__ = ["FILES", "line_of_answer", "line_of_trace", "load_recording", "trace_from"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_retrieval.errors import Problem, SettingsError, listed
 from pytest_retrieval.files.writing import replace_files
-from pytest_retrieval.model import ALL, GoldSet
+from pytest_retrieval.model.goldset import ALL, GoldSet
 
 __all__ = ["problems_of_ids", "texts_of_goldset", "write_new"]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_retrieval.errors import RetrieverError, Unavailable
 from pytest_retrieval.files.writing import replace_file
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.run import Run
 
 __all__ = ["done_once", "first_to_tell", "shared_run"]
 

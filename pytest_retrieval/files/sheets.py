@@ -21,7 +21,7 @@ from pytest_retrieval.files.sheet_columns import Columns, column_of, columns_of_
 from pytest_retrieval.files.splits import misspelt_messages
 from pytest_retrieval.files.tables import Row, Table, read_table
 from pytest_retrieval.gate.cells import slug_faults
-from pytest_retrieval.model import GoldSet
+from pytest_retrieval.model.goldset import GoldSet
 
 __all__ = ["goldset_of_sheet", "shape_of", "wordless"]
 

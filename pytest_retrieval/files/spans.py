@@ -10,7 +10,7 @@ from pytest_retrieval.files.catalog import Catalog
 from pytest_retrieval.files.columns import ids_of, missing_columns, near_misses
 from pytest_retrieval.files.judgments import Judgment, whole_number
 from pytest_retrieval.files.tables import Table
-from pytest_retrieval.spans import GoldSpan, Place, Spans
+from pytest_retrieval.model.spans import GoldSpan, Place, Spans
 
 __all__ = ["spans_of"]
 

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pytest_retrieval.columns import objects
 from pytest_retrieval.errors import FileError, InputError, Problem, RetrievalWarning, listed
 from pytest_retrieval.files.content import Unreadable, counted, label_of, lines_of, read_bytes, words_of
 from pytest_retrieval.files.judgments import agreeing, is_beir_header, judgments_of_lines, whole_number
 from pytest_retrieval.files.quick import quick_frame, separators_of
 from pytest_retrieval.files.writing import replace_file
-from pytest_retrieval.order import by_score
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.columns import objects
+from pytest_retrieval.model.order import by_score
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 if TYPE_CHECKING:
-    from pytest_retrieval.columns import FloatArray, IntArray, ObjectArray
+    from pytest_retrieval.model.columns import FloatArray, IntArray, ObjectArray
 
 __all__ = ["load_qrels", "load_run", "save_run"]
 

@@ -16,8 +16,8 @@ from pytest_retrieval.gate.cells import Cell
 from pytest_retrieval.gate.pin import ESTABLISHED, Evidence, Pins, pinned_run, text_digest
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.table import evaluate, mean_of
-from pytest_retrieval.model import ALL, GoldSet
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.goldset import ALL, GoldSet
+from pytest_retrieval.model.run import Run
 
 __all__ = ["BranchChange", "branch_changes"]
 

@@ -12,8 +12,8 @@ from pytest_retrieval.errors import InputError
 from pytest_retrieval.measures.notation import Measure, parse_all
 from pytest_retrieval.measures.rank import MeasureKind
 from pytest_retrieval.measures.ranking import join
-from pytest_retrieval.model import ALL, GoldSet
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.goldset import ALL, GoldSet
+from pytest_retrieval.model.run import Run
 
 __all__ = [
     "SLICE",

@@ -9,8 +9,8 @@ from typing import final
 
 from pytest_retrieval.gate.pin import Evidence, stages_of
 from pytest_retrieval.measures.ranking import ranks_of
-from pytest_retrieval.model import GoldSet
-from pytest_retrieval.run import Reply, Run
+from pytest_retrieval.model.goldset import GoldSet
+from pytest_retrieval.model.run import Reply, Run
 
 __all__ = ["Move", "QueryChange", "changes_of"]
 

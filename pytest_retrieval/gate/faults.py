@@ -12,8 +12,8 @@ from pytest_retrieval.gate.sides import Sides
 from pytest_retrieval.gate.undecided import mean_judged
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.model import GoldSet
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.goldset import GoldSet
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.stats.signflip import smallest_p
 
 __all__ = ["cut_otherwise", "fault_of", "forged", "infeasible", "too_little_judged"]

@@ -15,8 +15,8 @@ from pytest_retrieval.gate.cells import declared, groups
 from pytest_retrieval.gate.pin import Evidence, Pins, rule_threshold
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.table import evaluate, mean_of
-from pytest_retrieval.model import ALL, GoldSet
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.goldset import ALL, GoldSet
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.stats.power import DetectableDrop, detectable_drop
 from pytest_retrieval.stats.signflip import changes_needed, smallest_p
 

@@ -31,8 +31,8 @@ from pytest_retrieval.gate.verdict import (
 )
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.table import evaluate, mean_of
-from pytest_retrieval.model import GoldSet
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.goldset import GoldSet
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.stats.signflip import sign_flip, smallest_p
 
 __all__ = ["judge", "must_fallen"]

@@ -13,8 +13,8 @@ import numpy as np
 from pytest_retrieval.gate.cells import Cell, groups
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.table import ScoreTable, evaluate, mean_of
-from pytest_retrieval.model import GoldSet
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.goldset import GoldSet
+from pytest_retrieval.model.run import Run
 
 __all__ = ["RETRIEVALS", "differing", "mean_table", "noise_bands"]
 

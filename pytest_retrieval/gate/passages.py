@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from pytest_retrieval.errors import counted, listed
 from pytest_retrieval.gate.pin import Evidence
-from pytest_retrieval.model import GoldSet
-from pytest_retrieval.run import Run
-from pytest_retrieval.spans import GoldSpan, Place, Spans
+from pytest_retrieval.model.goldset import GoldSet
+from pytest_retrieval.model.run import Run
+from pytest_retrieval.model.spans import GoldSpan, Place, Spans
 
 __all__ = ["SPAN_KINDS", "cut_note", "lost_spans", "rechunked"]
 

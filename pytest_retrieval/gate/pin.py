@@ -16,10 +16,10 @@ from pytest_retrieval.gate.cells import SLICE, Cell
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.ranking import ranks_of
 from pytest_retrieval.measures.table import evaluate, mean_of
-from pytest_retrieval.model import ALL, GoldSet
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Reply, Run
-from pytest_retrieval.spans import Place
+from pytest_retrieval.model.goldset import ALL, GoldSet
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Reply, Run
+from pytest_retrieval.model.spans import Place
 
 if TYPE_CHECKING:
     pass

@@ -13,7 +13,7 @@ from pytest_retrieval.gate.pin import Evidence, Pin, Pins, document_ids, refresh
 from pytest_retrieval.measures.answer import LABEL
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.table import mean_of
-from pytest_retrieval.model import GoldSet
+from pytest_retrieval.model.goldset import GoldSet
 
 __all__ = ["CellChange", "depth_fault", "refreshments", "repin"]
 

@@ -11,7 +11,7 @@ from typing import final
 
 from pytest_retrieval.errors import counted, listed
 from pytest_retrieval.gate.pin import Evidence, Pin, document_ids, grades_used, in_cell, short, text_digest
-from pytest_retrieval.model import GoldSet
+from pytest_retrieval.model.goldset import GoldSet
 
 __all__ = ["Pairing", "counted", "input_notes", "judgment_changes", "pairing", "ruler_notes", "strays"]
 

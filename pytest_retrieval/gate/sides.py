@@ -17,8 +17,8 @@ from pytest_retrieval.gate.verdict import Counts, Overall
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.ranking import straddling
 from pytest_retrieval.measures.table import ScoreTable, evaluate, mean_of
-from pytest_retrieval.model import ALL, GoldSet
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.goldset import ALL, GoldSet
+from pytest_retrieval.model.run import Run
 
 __all__ = ["Sides", "sides_of"]
 

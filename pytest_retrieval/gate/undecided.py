@@ -19,9 +19,9 @@ from pytest_retrieval.gate.verdict import Flip, worse_by
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.ranking import ranks_of, tied_at
 from pytest_retrieval.measures.table import evaluate, mean_of
-from pytest_retrieval.model import GoldSet
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Reply, Run
+from pytest_retrieval.model.goldset import GoldSet
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Reply, Run
 
 __all__ = ["flip_of", "reddening_of"]
 

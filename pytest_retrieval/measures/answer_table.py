@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, final
 
 from pytest_retrieval.errors import InputError, QueryMismatchError, listed
 from pytest_retrieval.measures.rows import frame_of, mean_over_queries, series_of
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.records import Answer, answers_from
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.records import Answer, answers_from
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -292,7 +292,7 @@ def spearman_with_share(answers: object, qrels: Qrels, measure: str = "context_p
     import numpy as np
 
     from pytest_retrieval.measures.table import evaluate, repeated
-    from pytest_retrieval.run import Run
+    from pytest_retrieval.model.run import Run
 
     values = answers_from(answers)
     shares = [row.exact_share for row in score_answers(values, qrels).rows]

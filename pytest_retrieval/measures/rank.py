@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from pytest_retrieval.errors import InputError, MeasureError
-from pytest_retrieval.order import first_of_each, place_in_each
+from pytest_retrieval.model.order import first_of_each, place_in_each
 
 if TYPE_CHECKING:
     from pytest_retrieval.measures.ranking import BoolArray, FloatArray, IntArray, Judged
-    from pytest_retrieval.spans import Spans
+    from pytest_retrieval.model.spans import Spans
 
 __all__ = ["KINDS", "MeasureKind"]
 

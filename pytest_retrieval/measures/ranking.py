@@ -14,10 +14,10 @@ import numpy as np
 
 from pytest_retrieval.errors import DuplicateDocumentError, InputError, QueryMismatchError, listed
 from pytest_retrieval.measures.replies import JudgedReplies, join_replies
-from pytest_retrieval.order import by_score, first_of_each, place_in_each, query_of_each
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
-from pytest_retrieval.spans import Spans
+from pytest_retrieval.model.order import by_score, first_of_each, place_in_each, query_of_each
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
+from pytest_retrieval.model.spans import Spans
 
 if TYPE_CHECKING:
     import numpy.typing as npt

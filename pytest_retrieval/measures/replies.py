@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from pytest_retrieval.run import Reply
+    from pytest_retrieval.model.run import Reply
 
     IntArray = npt.NDArray[np.int64]
     FloatArray = npt.NDArray[np.float64]

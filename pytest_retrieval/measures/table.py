@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from pytest_retrieval.columns import selected
 from pytest_retrieval.errors import InputError, MeasureError, listed
 from pytest_retrieval.measures.notation import Measure, parse, parse_all
 from pytest_retrieval.measures.rank import MeasureKind
 from pytest_retrieval.measures.ranking import Judged, join
 from pytest_retrieval.measures.strata import aligned, members
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
-from pytest_retrieval.spans import Spans
+from pytest_retrieval.model.columns import selected
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
+from pytest_retrieval.model.spans import Spans
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,7 @@ from pytest_retrieval.gate.cells import Cell
 from pytest_retrieval.gate.pin import Pins
 from pytest_retrieval.gate.ruler import counted
 from pytest_retrieval.gate.verdict import HELD, REGRESSED, UNDECIDED, VANISHED, Verdict
-from pytest_retrieval.model import GoldSet
+from pytest_retrieval.model.goldset import GoldSet
 from pytest_retrieval.plugin.goldsets import GoldSets
 from pytest_retrieval.stats.thresholds import format_threshold
 

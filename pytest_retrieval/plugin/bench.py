@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from pytest_retrieval.gate.pin import Pins
     from pytest_retrieval.measures.notation import Measure
     from pytest_retrieval.measures.rank import MeasureKind
-    from pytest_retrieval.model import GoldSet
+    from pytest_retrieval.model.goldset import GoldSet
+    from pytest_retrieval.model.run import Run
     from pytest_retrieval.plugin.recordings import Recorded
     from pytest_retrieval.plugin.session import Session
-    from pytest_retrieval.run import Run
 
 __all__ = ["Bench"]
 

@@ -11,6 +11,7 @@ import pytest
 from pytest_retrieval.errors import QueryMismatchError, RetrieverError, listed
 from pytest_retrieval.files.plan import Plan, Planned
 from pytest_retrieval.gate.faults import fault_of
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.plugin.intents import (
     LOCK,
     TEST,
@@ -22,12 +23,11 @@ from pytest_retrieval.plugin.intents import (
     queries_of,
 )
 from pytest_retrieval.plugin.items import fail, kinds_of, skip
-from pytest_retrieval.run import Run
 from pytest_retrieval.stats.compare import Compared, compare, compared_of
 
 if TYPE_CHECKING:
     from pytest_retrieval.measures.notation import Measure
-    from pytest_retrieval.model import GoldSet
+    from pytest_retrieval.model.goldset import GoldSet
     from pytest_retrieval.stats.comparison import Comparison
     from pytest_retrieval.stats.pairing import Scores
 

@@ -19,8 +19,8 @@ from pytest_retrieval.plugin.session import SESSION
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pytest_retrieval.model import GoldSet
-    from pytest_retrieval.qrels import Qrels
+    from pytest_retrieval.model.goldset import GoldSet
+    from pytest_retrieval.model.qrels import Qrels
 
 __all__ = ["is_ours", "place_of"]
 

@@ -17,7 +17,7 @@ from pytest_retrieval.gate.pin import Pins
 if TYPE_CHECKING:
     from pytest_retrieval.measures.notation import Measure
     from pytest_retrieval.measures.rank import MeasureKind
-    from pytest_retrieval.model import GoldSet
+    from pytest_retrieval.model.goldset import GoldSet
 
 __all__ = ["GoldSets"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pytest_retrieval.gate.verdict import Verdict
     from pytest_retrieval.measures.rank import MeasureKind
-    from pytest_retrieval.model import GoldSet
+    from pytest_retrieval.model.goldset import GoldSet
 
 
 @pytest.hookspec

@@ -19,9 +19,9 @@ from pytest_retrieval.plugin.items import Choice
 from pytest_retrieval.stats import format_p, format_threshold, smallest_p
 
 if TYPE_CHECKING:
-    from pytest_retrieval.model import GoldSet
+    from pytest_retrieval.model.goldset import GoldSet
+    from pytest_retrieval.model.qrels import Qrels
     from pytest_retrieval.plugin.session import Session
-    from pytest_retrieval.qrels import Qrels
 
 __all__ = [
     "LOCK",

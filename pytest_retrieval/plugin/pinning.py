@@ -17,7 +17,7 @@ from pytest_retrieval.gate.verdict import (
     Verdict,
     worse_by,
 )
-from pytest_retrieval.model import ALL
+from pytest_retrieval.model.goldset import ALL
 from pytest_retrieval.plugin.settings import PIN_ALL, PIN_NEW, PIN_RAISE
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from pytest_retrieval.plugin.xdist import is_worker
 from pytest_retrieval.report.plan import exploratory_lines, look_lines, planned_lines
 
 if TYPE_CHECKING:
+    from pytest_retrieval.model.qrels import Qrels
     from pytest_retrieval.plugin.session import Session
-    from pytest_retrieval.qrels import Qrels
 
 __all__ = ["Planning"]
 
@@ -54,7 +54,7 @@ class Planning:
     @pytest.fixture
     def compare(self, request: pytest.FixtureRequest, goldset: Any) -> Comparing:
         """Compare two systems on the gold set's test split: planned if the test is, else exploratory."""
-        from pytest_retrieval.model import GoldSet
+        from pytest_retrieval.model.goldset import GoldSet
 
         if not isinstance(goldset, GoldSet):
             fail(

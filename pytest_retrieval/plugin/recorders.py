@@ -9,14 +9,14 @@ import pytest
 
 from pytest_retrieval.errors import InputError, RetrievalError, listed
 from pytest_retrieval.files.shared import done_once
+from pytest_retrieval.model.records import AGENT, ANSWERS
 from pytest_retrieval.plugin.settings import RECORD_NONE, RECORD_REWRITE
 from pytest_retrieval.plugin.xdist import shared_folder
-from pytest_retrieval.records import AGENT, ANSWERS
 
 if TYPE_CHECKING:
-    from pytest_retrieval.model import GoldSet
+    from pytest_retrieval.model.goldset import GoldSet
+    from pytest_retrieval.model.records import Recording
     from pytest_retrieval.plugin.session import Session
-    from pytest_retrieval.records import Recording
 
 __all__ = ["Recorders", "RecordingOnce"]
 

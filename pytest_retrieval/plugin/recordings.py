@@ -21,10 +21,10 @@ from pytest_retrieval.files.manifest import read_manifest
 from pytest_retrieval.files.recording import load_recording
 from pytest_retrieval.gate.staleness import Drift, drift_of
 from pytest_retrieval.measures.answer import LABEL
-from pytest_retrieval.model import GoldSet
+from pytest_retrieval.model.goldset import GoldSet
+from pytest_retrieval.model.records import ANSWERS, Recording
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.plugin.running import lacking_of
-from pytest_retrieval.records import ANSWERS, Recording
-from pytest_retrieval.run import Run
 
 if TYPE_CHECKING:
     from pytest_retrieval.measures.notation import Measure

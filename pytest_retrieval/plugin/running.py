@@ -11,11 +11,11 @@ import pytest
 
 from pytest_retrieval.errors import RetrieverError, Unavailable, listed, or_raise
 from pytest_retrieval.files.shared import shared_run
-from pytest_retrieval.model import GoldSet
+from pytest_retrieval.model.goldset import GoldSet
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.plugin.progress import progress
 from pytest_retrieval.plugin.waiting import Loop
 from pytest_retrieval.retrievers.calling import retrieve
-from pytest_retrieval.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

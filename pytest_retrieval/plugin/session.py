@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_retrieval.gate.cells import Cell
     from pytest_retrieval.gate.verdict import Verdict
     from pytest_retrieval.measures.rank import MeasureKind
-    from pytest_retrieval.run import Run
+    from pytest_retrieval.model.run import Run
 
 _Value = TypeVar("_Value")
 __all__ = ["SESSION", "Session"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from pytest_retrieval.files.recording import broken_schema
+from pytest_retrieval.model.records import Call, Trace
 from pytest_retrieval.record.prompts import (
     decision_schema,
     format_of,
@@ -16,7 +17,6 @@ from pytest_retrieval.record.prompts import (
     search_tool,
 )
 from pytest_retrieval.record.reading import content_of, message_of, parsed
-from pytest_retrieval.records import Call, Trace
 
 __all__ = ["Agent"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_retrieval.files.recording import broken_schema
+from pytest_retrieval.model.records import Answer
 from pytest_retrieval.record.prompts import format_of
 from pytest_retrieval.record.reading import content_of, parsed
-from pytest_retrieval.records import Answer
 
 __all__ = ["Question", "answer_of", "request_of"]
 

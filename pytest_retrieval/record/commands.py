@@ -14,9 +14,9 @@ import click
 from pytest_retrieval.errors import InputError, RetrievalError
 
 if TYPE_CHECKING:
-    from pytest_retrieval.model import GoldSet
+    from pytest_retrieval.model.goldset import GoldSet
+    from pytest_retrieval.model.run import Run
     from pytest_retrieval.record.recorder import Recorder
-    from pytest_retrieval.run import Run
 
 __all__ = ["record"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pytest_retrieval.errors import InputError, listed
-from pytest_retrieval.model import GoldSet
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.goldset import GoldSet
+from pytest_retrieval.model.run import Run
 
 __all__ = ["check_contexts", "check_known", "random_contexts"]
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from pytest_retrieval.errors import InputError, listed
 from pytest_retrieval.files.recording import line_of_answer, line_of_trace, load_recording
-from pytest_retrieval.model import GoldSet
+from pytest_retrieval.model.goldset import GoldSet
+from pytest_retrieval.model.records import AGENT, ANSWERS, Recording
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.record.agent import MODES, Agent
 from pytest_retrieval.record.answers import Question, answer_of, request_of
 from pytest_retrieval.record.asking import ask_once
@@ -29,13 +31,11 @@ from pytest_retrieval.record.prompts import (
     search_tool,
     shown,
 )
-from pytest_retrieval.records import AGENT, ANSWERS, Recording
 from pytest_retrieval.retrievers.calling import retrieve
-from pytest_retrieval.run import Run
 
 if TYPE_CHECKING:
+    from pytest_retrieval.model.records import Trace
     from pytest_retrieval.record.journal import Journal
-    from pytest_retrieval.records import Trace
 
 __all__ = ["Recorder"]
 

@@ -12,7 +12,7 @@ from pytest_retrieval.errors import counted, listed
 from pytest_retrieval.gate.cells import SLICE
 from pytest_retrieval.gate.difference import CONTEXT, NOT_FOUND, Move, QueryChange
 from pytest_retrieval.gate.verdict import REGRESSED, UNDECIDED, UNPINNED, VANISHED, Verdict, worse_by
-from pytest_retrieval.model import ALL
+from pytest_retrieval.model.goldset import ALL
 from pytest_retrieval.report.numbers import number, numbers
 
 __all__ = ["JudgedBy", "failure", "quoted"]

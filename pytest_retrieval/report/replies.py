@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from pytest_retrieval.gate.cells import groups
 from pytest_retrieval.measures.answer_table import quantiles_of
-from pytest_retrieval.model import GoldSet
-from pytest_retrieval.records import Answer, Recording, Trace
+from pytest_retrieval.model.goldset import GoldSet
+from pytest_retrieval.model.records import Answer, Recording, Trace
 from pytest_retrieval.report.scorecard import ReplyRow
 
 __all__ = ["reply_rows"]

@@ -6,9 +6,9 @@ import math
 
 from pytest_retrieval.gate.cells import groups
 from pytest_retrieval.measures.table import evaluate, mean_of
-from pytest_retrieval.model import GoldSet
+from pytest_retrieval.model.goldset import GoldSet
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.report.scorecard import StageRow
-from pytest_retrieval.run import Run
 
 __all__ = ["stage_rows"]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pytest_retrieval.errors import counted, listed
 from pytest_retrieval.gate.cells import SLICE
 from pytest_retrieval.gate.verdict import DESCRIBED, ERROR, HELD, STALE, VANISHED
-from pytest_retrieval.model import ALL
+from pytest_retrieval.model.goldset import ALL
 from pytest_retrieval.report.numbers import number, numbers
 from pytest_retrieval.report.scorecard import CellRow, ReplyRow, StageRow
 from pytest_retrieval.stats.signflip import smallest_p

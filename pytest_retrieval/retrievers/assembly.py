@@ -14,10 +14,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, final
 
 from pytest_retrieval.errors import InputError
-from pytest_retrieval.records import Answer
+from pytest_retrieval.model.records import Answer
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.retrievers.best import check_count
 from pytest_retrieval.retrievers.texts import fields_of, records_of, text_of
-from pytest_retrieval.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_retrieval.errors import InputError
-from pytest_retrieval.order import by_score
+from pytest_retrieval.model.order import by_score
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from pytest_retrieval.errors import InputError, RetrieverError, Unavailable, listed
+from pytest_retrieval.model.run import Run, is_table
 from pytest_retrieval.retrievers.telling import told
-from pytest_retrieval.run import Run, is_table
 
 __all__ = ["Await", "retrieve"]
 

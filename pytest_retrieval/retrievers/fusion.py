@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
-from pytest_retrieval.columns import objects
 from pytest_retrieval.errors import DuplicateDocumentError, InputError, listed
-from pytest_retrieval.order import by_score, place_in_each, query_of_each
+from pytest_retrieval.model.columns import objects
+from pytest_retrieval.model.order import by_score, place_in_each, query_of_each
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.retrievers.best import check_count
-from pytest_retrieval.run import Run
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from pytest_retrieval.columns import objects
 from pytest_retrieval.errors import InputError
+from pytest_retrieval.model.columns import objects
 from pytest_retrieval.retrievers.best import best, check_count
 from pytest_retrieval.retrievers.texts import texts_of
 

@@ -14,8 +14,8 @@ import numpy as np
 from pytest_retrieval.errors import DuplicateDocumentError, InputError, QueryMismatchError, listed
 from pytest_retrieval.measures.rank import MeasureKind, always
 from pytest_retrieval.measures.ranking import Judged
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.retrievers.best import check_count
-from pytest_retrieval.run import Run
 
 if TYPE_CHECKING:
     import numpy.typing as npt

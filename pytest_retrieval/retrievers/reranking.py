@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
-from pytest_retrieval.columns import objects
 from pytest_retrieval.errors import InputError, listed
+from pytest_retrieval.model.columns import objects
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.retrievers.best import best, check_count
 from pytest_retrieval.retrievers.texts import texts_of
-from pytest_retrieval.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd

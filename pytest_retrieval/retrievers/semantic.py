@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from pytest_retrieval.columns import objects
 from pytest_retrieval.errors import InputError, MissingExtraError
 from pytest_retrieval.files.vectors import VectorCache
+from pytest_retrieval.model.columns import objects
 from pytest_retrieval.retrievers.best import best, check_count
 from pytest_retrieval.retrievers.texts import texts_of
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from pytest_retrieval.errors import InputError
 from pytest_retrieval.measures.notation import Measure
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.model import ALL
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.goldset import ALL
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,15 +17,15 @@ from pytest_retrieval.measures.answer_table import score_answers
 from pytest_retrieval.measures.notation import parse
 from pytest_retrieval.measures.ranking import tie_sensitivity
 from pytest_retrieval.measures.table import ScoreTable, evaluate
-from pytest_retrieval.model import ALL
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.records import Answer, Recording
+from pytest_retrieval.model.goldset import ALL
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.records import Answer, Recording
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.retrievers.best import check_count
 from pytest_retrieval.retrievers.calling import retrieve
 from pytest_retrieval.retrievers.fusion import fuse
 from pytest_retrieval.retrievers.lexical import BM25
 from pytest_retrieval.retrievers.units import UnitSearch
-from pytest_retrieval.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
-from pytest_retrieval.columns import objects
 from pytest_retrieval.errors import InputError, listed
-from pytest_retrieval.order import by_score, first_of_each, place_in_each, query_of_each
+from pytest_retrieval.model.columns import objects
+from pytest_retrieval.model.order import by_score, first_of_each, place_in_each, query_of_each
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.retrievers.lexical import BM25
 from pytest_retrieval.retrievers.texts import fields_of, records_of, text_of
-from pytest_retrieval.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,8 +14,8 @@ from pytest_retrieval.errors import InputError, MeasureError, QueryMismatchError
 from pytest_retrieval.measures.notation import Measure, parse
 from pytest_retrieval.measures.rank import MeasureKind
 from pytest_retrieval.measures.table import RUN, ScoreTable, evaluate
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.stats.comparison import Comparison, compare_scores
 from pytest_retrieval.stats.pairing import Scores
 

@@ -7,7 +7,7 @@ import pytest
 from pytest_retrieval import Answer, Call, InputError, Recording, Run, Trace
 from pytest_retrieval.answers.planted import Planted
 from pytest_retrieval.answers.subjects import context_of, run_of, shown_then
-from pytest_retrieval.run import Reply
+from pytest_retrieval.model.run import Reply
 
 
 def recording(**changed):

@@ -8,8 +8,8 @@ import pytest
 
 from pytest_retrieval.files.digest import catalog_digest, digests_of, judgments_digest, strata_digest
 from pytest_retrieval.files.goldset import load_goldset
-from pytest_retrieval.model import Digests
-from pytest_retrieval.qrels import Qrels
+from pytest_retrieval.model.goldset import Digests
+from pytest_retrieval.model.qrels import Qrels
 
 CATALOG = (
     '{"doc_id": "é", "name": "Caf\\u00e9", "size": {"w": 1, "d": [2, 3.5]}}\n{"doc_id": "Z", "new": true}\n'

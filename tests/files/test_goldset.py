@@ -7,7 +7,7 @@ import pytest
 
 from pytest_retrieval.errors import GoldSetError, RetrievalWarning
 from pytest_retrieval.files.goldset import load_content, load_goldset, read_settings
-from pytest_retrieval.model import Subject
+from pytest_retrieval.model.goldset import Subject
 
 TOML = """\
 name = "store"

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_retrieval import FileError
 from pytest_retrieval.files.manifest import contexts_of, read_manifest
-from pytest_retrieval.records import Context
+from pytest_retrieval.model.records import Context
 
 FULL = """\
 kind = "answers"

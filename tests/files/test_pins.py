@@ -12,7 +12,7 @@ from pytest_retrieval.errors import PinError, RetrievalError, SettingsError
 from pytest_retrieval.files.pins import load_pins, read_pins_toml, save_pins
 from pytest_retrieval.gate.cells import Cell
 from pytest_retrieval.gate.pin import Evidence, Pin, Pins
-from pytest_retrieval.run import Reply
+from pytest_retrieval.model.run import Reply
 
 CELL = Cell("bm25", "recall@5", "exact identifier")
 OWNER = "test.py::test"
@@ -417,7 +417,7 @@ def test_evidence_of_five_thousand_queries_stays_small(tmp_path):
     from pytest_retrieval.files.goldset import goldset_from_frames
     from pytest_retrieval.gate.cells import measures_of
     from pytest_retrieval.gate.pin import evidence_of
-    from pytest_retrieval.run import Run
+    from pytest_retrieval.model.run import Run
 
     ids = [f"query-{n:06d}" for n in range(5000)]
     documents = [f"docum-{n:06d}" for n in range(6000)]

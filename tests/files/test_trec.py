@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pytest_retrieval.errors import FileError, InputError, RetrievalWarning
 from pytest_retrieval.files import quick, trec
 from pytest_retrieval.files.trec import load_qrels, load_run, save_run
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.run import Run
 
 RUN = """\
 q2 Q0 kea 1 0.5 bm25

@@ -11,8 +11,8 @@ from pytest_retrieval.files.goldset import goldset_from_frames
 from pytest_retrieval.gate.cells import Cell, measures_of
 from pytest_retrieval.gate.pin import Pins, evidence_of
 from pytest_retrieval.gate.repin import repin
-from pytest_retrieval.model import GoldSet
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.goldset import GoldSet
+from pytest_retrieval.model.run import Run
 
 QUERIES = [
     {"query_id": "i1", "query": "HX-1", "stratum": "identifier"},

@@ -9,7 +9,7 @@ import pytest
 from pytest_retrieval.gate.cells import Cell
 from pytest_retrieval.gate.judging import judge
 from pytest_retrieval.gate.pin import ESTABLISHED, Pins
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.run import Run
 from pytest_retrieval.stats.compare import compare
 
 from .conftest import measures

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_retrieval.gate.difference import NOT_FOUND, Move, changes_of, worst_first
 from pytest_retrieval.gate.pin import evidence_of
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.run import Run
 
 from .conftest import measures, run
 

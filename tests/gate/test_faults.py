@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_retrieval.gate.faults import fault_of
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.run import Run
 
 from .conftest import GOLD, run
 

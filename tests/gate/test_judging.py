@@ -10,7 +10,7 @@ import pytest
 from pytest_retrieval.gate.cells import Cell, declared, described, measures_of
 from pytest_retrieval.gate.judging import judge, must_fallen
 from pytest_retrieval.gate.pin import Pins
-from pytest_retrieval.run import Reply, Run
+from pytest_retrieval.model.run import Reply, Run
 
 from .conftest import GOLD, QUERIES, measures, run
 

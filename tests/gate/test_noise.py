@@ -10,7 +10,7 @@ from pytest_retrieval.gate.noise import differing, mean_table, noise_bands
 from pytest_retrieval.gate.pin import Pin, Pins, evidence_of
 from pytest_retrieval.gate.verdict import HELD, IMPROVED, REGRESSED, status_of
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.run import Run
 
 from .conftest import measures, run
 

@@ -10,8 +10,8 @@ from pytest_retrieval.gate.pin import evidence_of
 from pytest_retrieval.gate.undecided import flip_of, mean_judged, reddening_of
 from pytest_retrieval.measures.notation import parse
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Reply, Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Reply, Run
 
 from .conftest import measures, run
 

@@ -20,7 +20,7 @@ from pytest_retrieval import (
 )
 from pytest_retrieval.measures.answer import ANSWER_KINDS
 from pytest_retrieval.measures.notation import parse
-from pytest_retrieval.run import Reply
+from pytest_retrieval.model.run import Reply
 
 QRELS = Qrels(
     {

@@ -8,8 +8,8 @@ from pytest_retrieval.errors import InputError
 from pytest_retrieval.measures.notation import parse
 from pytest_retrieval.measures.ranking import straddling, tied_at
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 
 def test_tie_05_a_group_of_equal_scores_at_the_cutoff_is_named():

@@ -10,8 +10,8 @@ import pytest
 
 from pytest_retrieval.errors import InputError, QueryMismatchError
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 NAN = math.nan
 MEASURES = ("mrr", "precision", "recall", "ndcg", "ap", "success", "judged", "mrr@k")

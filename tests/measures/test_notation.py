@@ -9,8 +9,8 @@ from pytest_retrieval.errors import MeasureError
 from pytest_retrieval.measures.notation import Measure, parse, parse_all
 from pytest_retrieval.measures.rank import KINDS, MeasureKind
 from pytest_retrieval.measures.ranking import join
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pytest_retrieval.measures.rank import KINDS
 from pytest_retrieval.measures.ranking import straddling, tie_sensitivity
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 DOCUMENTS = [f"d{number}" for number in range(12)] + ["D1", "é", "语", "d", "10", "9"]
 QUERIES = ["q1", "q2", "q10", "Q1", "d1"]

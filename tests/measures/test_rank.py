@@ -8,9 +8,9 @@ from pytest_retrieval.errors import InputError, MeasureError
 from pytest_retrieval.measures.rank import KINDS, MeasureKind
 from pytest_retrieval.measures.ranking import join
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
-from pytest_retrieval.spans import Spans
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
+from pytest_retrieval.model.spans import Spans
 
 NEEDY = ("group_recall", "span_recall")
 """Measures that need more of the judgments than grades."""

@@ -6,8 +6,8 @@ import pytest
 from pytest_retrieval.errors import DuplicateDocumentError, InputError, QueryMismatchError
 from pytest_retrieval.measures.ranking import join, ranks_of, straddling, tie_sensitivity, tied_at
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 
 class TestJoin:

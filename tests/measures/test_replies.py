@@ -6,7 +6,7 @@ import math
 
 from pytest_retrieval import Qrels, Run
 from pytest_retrieval.measures.replies import join_replies
-from pytest_retrieval.run import Reply
+from pytest_retrieval.model.run import Reply
 
 QRELS = Qrels({"q1": {"a": 2, "b": 0}, "q2": {"c": 1}, "q3": {}})
 

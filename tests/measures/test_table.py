@@ -10,8 +10,8 @@ from pytest_retrieval.errors import InputError, MeasureError
 from pytest_retrieval.measures.notation import parse
 from pytest_retrieval.measures.rank import MeasureKind
 from pytest_retrieval.measures.table import evaluate, mean_of, unanswered
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 QRELS = Qrels(
     {"q1": ["a"], "q2": ["b"], "q3": {"c": 0}, "q4": ["d", "e"]},

@@ -9,8 +9,8 @@ import json
 import pytest
 
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 COLLECTION = "anthropic_cookbook_rag"
 K = 3

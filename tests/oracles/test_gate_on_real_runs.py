@@ -15,7 +15,7 @@ from pytest_retrieval.gate.cells import declared, measures_of
 from pytest_retrieval.gate.judging import judge
 from pytest_retrieval.gate.pin import Pins, evidence_of
 from pytest_retrieval.gate.repin import repin
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.run import Run
 
 from .conftest import ROOT
 

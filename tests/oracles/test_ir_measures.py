@@ -12,8 +12,8 @@ import pytest
 from pytest_retrieval.files.trec import load_qrels, load_run
 from pytest_retrieval.measures.ranking import straddling
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 ir_measures = pytest.importorskip("ir_measures")
 

@@ -17,8 +17,8 @@ import pytest
 
 from pytest_retrieval.errors import DuplicateDocumentError
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 COLLECTION = "quepid_haystack_party"
 DEPTH = 10

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 RANKING = ["d1", "d2", "d3", "d4", "d5"]
 GRADED = Qrels({"q": dict(zip(RANKING, [1, 1, 2, 2, 2], strict=True))}, relevance_level=2)

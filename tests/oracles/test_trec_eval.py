@@ -10,7 +10,7 @@ import pytest
 
 from pytest_retrieval.files.trec import load_qrels, load_run
 from pytest_retrieval.measures.table import evaluate
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.run import Run
 
 COLLECTION = "trec_eval_tests"
 

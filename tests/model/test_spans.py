@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_retrieval import GoldSpan, InputError, Place, Qrels, Run, Spans, evaluate
-from pytest_retrieval.run import Reply
-from pytest_retrieval.spans import overlap
+from pytest_retrieval.model.run import Reply
+from pytest_retrieval.model.spans import overlap
 
 CHUNKS = {"c1": ("guide", 0, 50), "c2": ("guide", 50, 100), "c3": ("guide", 100, 150), "n1": ("note", 0, 80)}
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from pytest_retrieval.columns import check_id, check_mapping, objects, read_only, rows_of, selected
 from pytest_retrieval.errors import InputError
-from pytest_retrieval.spans import Spans
+from pytest_retrieval.model.columns import check_id, check_mapping, objects, read_only, rows_of, selected
+from pytest_retrieval.model.spans import Spans
 
 if TYPE_CHECKING:
-    from pytest_retrieval.columns import IntArray, ObjectArray
+    from pytest_retrieval.model.columns import IntArray, ObjectArray
 
 __all__ = ["Qrels"]
 

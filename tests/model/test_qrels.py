@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from pytest_retrieval.columns import objects
 from pytest_retrieval.errors import InputError
-from pytest_retrieval.qrels import Qrels
+from pytest_retrieval.model.columns import objects
+from pytest_retrieval.model.qrels import Qrels
 
 GRADES = {"q1": {"a": 2, "b": 0}, "q2": {}, "q3": {"a": -1}}
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from pytest_retrieval import Answer, Call, InputError, Recording, Trace
-from pytest_retrieval.records import answers_from
+from pytest_retrieval.model.records import answers_from
 
 
 def test_an_answer_keeps_repeats_and_tells_what_is_outside():

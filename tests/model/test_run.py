@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pytest_retrieval.errors import InputError
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.run import Run
 
 
 class TestRun:

@@ -9,9 +9,9 @@ import pickle
 import numpy as np
 import pytest
 
-from pytest_retrieval.columns import objects
-from pytest_retrieval.qrels import Qrels
-from pytest_retrieval.run import Run
+from pytest_retrieval.model.columns import objects
+from pytest_retrieval.model.qrels import Qrels
+from pytest_retrieval.model.run import Run
 
 GRADES = {"q1": {"a": 2, "b": 0}, "q2": {}, "q3": {"a": -1}}
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from pytest_retrieval.columns import check_id, check_mapping, objects, read_only, rows_of, selected
 from pytest_retrieval.errors import InputError, listed
-from pytest_retrieval.order import by_score
-from pytest_retrieval.spans import Place
+from pytest_retrieval.model.columns import check_id, check_mapping, objects, read_only, rows_of, selected
+from pytest_retrieval.model.order import by_score
+from pytest_retrieval.model.spans import Place
 
 if TYPE_CHECKING:
-    from pytest_retrieval.columns import FloatArray, IntArray, ObjectArray
+    from pytest_retrieval.model.columns import FloatArray, IntArray, ObjectArray
 
 __all__ = ["Reply", "Run", "is_table"]
 

@@ -15,7 +15,7 @@ from pytest_retrieval.errors import InputError, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pytest_retrieval.run import Run
+    from pytest_retrieval.model.run import Run
 
 __all__ = [
     "AGENT",

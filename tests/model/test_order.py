@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_retrieval.columns import objects
-from pytest_retrieval.order import by_score, first_of_each, query_of_each
+from pytest_retrieval.model.columns import objects
+from pytest_retrieval.model.order import by_score, first_of_each, query_of_each
 
 
 def ranked(ids, scores, starts=None, **options):

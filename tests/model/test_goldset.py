@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pytest_retrieval.model import Digests, GoldSet, Subject
-from pytest_retrieval.qrels import Qrels
+from pytest_retrieval.model.goldset import Digests, GoldSet, Subject
+from pytest_retrieval.model.qrels import Qrels
 
 
 def gold_set(qrels, **options):

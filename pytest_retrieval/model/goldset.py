@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
-from pytest_retrieval.qrels import Qrels
+from pytest_retrieval.model.qrels import Qrels
 
 if TYPE_CHECKING:
     import pandas as pd
