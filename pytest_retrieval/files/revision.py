@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import tarfile
+import tomllib
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -142,12 +143,19 @@ def _moved(root: Path, file: str, name: str) -> bytes | None:
     for place in map(PurePosixPath, gone.stdout.decode().split("\0") if not gone.returncode else ()):
         if place.name != file:
             continue
-        toml = _run(root, "show", f"HEAD:{place.parent / GOLDSET}")
-        keys = toml.stdout.decode(errors="replace").splitlines()
-        if place.parent.name == name or any(key.split() == ["name", "=", f'"{name}"'] for key in keys):
+        toml = _run(root, "show", f"HEAD:{place.parent / GOLDSET}").stdout
+        if name in (place.parent.name, _name_in(toml)):
             done = _run(root, "show", f"HEAD:{place}")
             return None if done.returncode else done.stdout
     return None
+
+
+def _name_in(toml: bytes) -> object:
+    """Return the name in a goldset.toml; None where it has none, or cannot be read."""
+    try:
+        return tomllib.loads(toml.decode("utf-8-sig")).get("name")
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return None
 
 
 def _within(path: Path, top: Path) -> str:
