@@ -35,6 +35,8 @@ class Asked:
         Document → grade.
     blank
         Whether no row names a document, not even in a way that cannot be read.
+    rows
+        How many rows of the sheet it stands in.
     """
 
     query_id: str
@@ -44,6 +46,7 @@ class Asked:
     values: dict[str, Any] = field(default_factory=dict)
     grades: dict[str, int] = field(default_factory=dict)
     blank: bool = True
+    rows: int = 0
 
     @property
     def relevant(self) -> list[str]:
@@ -88,6 +91,7 @@ def asked_of(table: Table, columns: Columns, near: NearIds, problems: list[Probl
             query_id = key if columns.query_id else f"q{len(asked) + 1:03d}"
             new = Asked(query_id, text, stratum or shape_of(text), row.line)
             one = asked.setdefault(key, new)
+            one.rows += 1
             if columns.query_id and one is new and _spaced(key):
                 found.append(_spaced(key))
             found += _disagreements(one, new, key)

@@ -94,6 +94,7 @@ def goldset_of_sheet(
     if problems:
         problems.sort(key=lambda problem: (problem.file != documents.file, problem.line or 0))
         raise GoldSetError(f"gold set {name!r}", problems)
+    told += _joined(asked, questions.file)
     if found.unused:
         told.append(f"{questions.file}: nothing is read from {listed(map(repr, found.unused))}")
     judged = [
@@ -174,6 +175,15 @@ def _catalog_ids(table: Table, column: str, problems: list[Problem]) -> list[tup
             continue
         problems.append(Problem(message, table.file, row.line))
     return ids
+
+
+def _joined(asked: Sequence[Asked], file: str) -> list[str]:
+    """Return which questions stand in several rows."""
+    several = [f"{one} ({one.rows} rows)" for one in asked if one.rows > 1]
+    if not several:
+        return []
+    stand = counted(len(several), "question stands", "questions stand")
+    return [f"{file}: {stand} in several rows, whose documents are joined: {listed(several, 3)}"]
 
 
 def _answerable(asked: Sequence[Asked], columns: Columns, file: str, problems: list[Problem]) -> list[str]:

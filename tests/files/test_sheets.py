@@ -47,8 +47,12 @@ def test_one_cell_names_several_documents(sheet, cell):
 
 
 def test_rows_with_one_question_are_one_query(sheet):
-    goldset = sheet("query,doc_id\nlamp,c1\nrug,c2\nlamp,c3\n")
+    notes = []
+    goldset = sheet("query,doc_id\nlamp,c1\nrug,c2\nlamp,c3\n", notes=notes)
     assert dict(goldset.qrels) == {"q001": {"c1": 1, "c3": 1}, "q002": {"c2": 1}}
+    assert notes == [
+        "sheet.csv: 1 question stands in several rows, whose documents are joined: q001 “lamp” (2 rows)"
+    ]
     assert goldset.provenance == "Questions from sheet.csv."
 
 
@@ -315,7 +319,7 @@ def test_columns_of_one_name_but_for_case_and_white_space(sheet):
 def test_the_level_that_was_chosen_is_told(sheet):
     notes = []
     sheet("query,doc_id,rating\nlamp,c1,2\nlamp,c2,1\n", notes=notes)
-    assert notes == ["grades go up to 2, and documents are relevant from grade 1 on: relevance_level"]
+    assert notes[1:] == ["grades go up to 2, and documents are relevant from grade 1 on: relevance_level"]
 
 
 def test_columns_that_nothing_is_read_from_are_told(sheet):
