@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pytest_retrieval.errors import GoldSetError, Problem, RetrievalWarning, listed
 from pytest_retrieval.files.goldset import goldset_from_frames, load_content
@@ -80,7 +81,11 @@ def goldset_of_beir(
         problems = wordless(items, str(folder))
         if problems:
             raise GoldSetError(f"{folder} as a BEIR folder", problems)
-    of_splits = {} if found.qrels.splits is None else {"splits": sorted(set(found.qrels.splits.values()))}
+    of_splits: dict[str, Any] = {}
+    if found.qrels.splits is not None:
+        of_splits["splits"] = sorted(set(found.qrels.splits.values()))
+    if found.gate_splits is not None:
+        of_splits["gate_splits"] = list(found.gate_splits)
     return goldset_from_frames(
         name,
         queries.assign(stratum=[shape_of(text) for text in queries["query"]]),
@@ -90,7 +95,6 @@ def goldset_of_beir(
         relevance_level=found.qrels.relevance_level,
         no_relevant="undefined",
         **of_splits,
-        **({} if found.gate_splits is None else {"gate_splits": list(found.gate_splits)}),
     )
 
 

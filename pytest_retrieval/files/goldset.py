@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_retrieval.errors import GoldSetError, Problem, RetrievalWarning, listed
+from pytest_retrieval.errors import GoldSetError, InputError, Problem, RetrievalWarning, listed
 from pytest_retrieval.files.catalog import Catalog, catalog_of
 from pytest_retrieval.files.consistency import (
     relevance_problems,
@@ -135,8 +135,10 @@ def load_content(settings: Settings) -> GoldSet:
 def goldset_from_frames(
     name: str,
     queries: pd.DataFrame,
-    qrels: pd.DataFrame,
+    qrels: pd.DataFrame | None,
     catalog: pd.DataFrame | None = None,
+    *,
+    spans: pd.DataFrame | None = None,
     **settings: Any,
 ) -> GoldSet:
     """Make a gold set of DataFrames, checked as files are.
@@ -148,9 +150,12 @@ def goldset_from_frames(
     queries
         Columns query_id, query and those that queries.jsonl may have; query_id may be the index.
     qrels
-        Columns query_id, doc_id, grade and, if `groups` is set, group.
+        Columns query_id, doc_id, grade and, if `groups` is set, group; None where there are `spans`.
     catalog
         Column or index doc_id and any fields.
+    spans
+        Gold spans in place of `qrels`: columns query_id, document, start, end and, if spans have several,
+        grade. The catalog's rows are chunks then, with columns document, start and end.
     **settings
         Keys of goldset.toml, such as ``relevance_level=2``.
 
@@ -162,6 +167,8 @@ def goldset_from_frames(
     ------
     SettingsError
         A keyword or its value is not allowed.
+    InputError
+        There are both `qrels` and `spans`, or neither.
     GoldSetError
         The content cannot be used; rows are numbered by position, from 0.
 
@@ -173,18 +180,25 @@ def goldset_from_frames(
     >>> goldset_from_frames("birds", queries, qrels).qrels["q1"]
     {'kea': 1}
     """
+    if (qrels is None) == (spans is None):
+        raise InputError("give qrels, or None and spans=…: judgments of chunks follow from spans")
     return goldset_from_tables(
         settings_from({"name": name, **settings}, f"gold set {name!r}"),
         table_of_frame(queries, "queries.iloc"),
-        table_of_frame(qrels, "qrels.iloc"),
+        None if qrels is None else table_of_frame(qrels, "qrels.iloc"),
         None if catalog is None else table_of_frame(catalog, "catalog.iloc"),
+        None if spans is None else table_of_frame(spans, "spans.iloc"),
     )
 
 
 def goldset_from_tables(
-    settings: Settings, queries: Table, qrels: Table, catalog: Table | None = None
+    settings: Settings,
+    queries: Table,
+    qrels: Table | None,
+    catalog: Table | None = None,
+    spans: Table | None = None,
 ) -> GoldSet:
-    """Make a gold set of tables in memory, checked as files are.
+    """Make a gold set of tables in memory, checked as files are; judgments may be spans, and not both.
 
     Raises
     ------
@@ -195,7 +209,11 @@ def goldset_from_tables(
     of_qrels: list[Problem] = []
     items = None if catalog is None else catalog_of(catalog, problems)
     asked = queries_of(queries, settings, problems)
-    judgments = judgments_of_table(qrels, settings.groups, of_qrels)
+    if spans is not None:
+        file = "catalog" if catalog is None else catalog.file
+        gold, judgments = spans_of(spans, items, file, of_qrels)
+        return _checked(settings, asked, judgments, items, problems, of_qrels, gold)
+    judgments = [] if qrels is None else judgments_of_table(qrels, settings.groups, of_qrels)
     return _checked(settings, asked, judgments, items, problems, of_qrels)
 
 

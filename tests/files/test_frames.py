@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import itertools
+
 import pandas as pd
 import pytest
 
-from pytest_retrieval.errors import GoldSetError, SettingsError
+from pytest_retrieval.errors import GoldSetError, InputError, SettingsError
 from pytest_retrieval.files.goldset import goldset_from_frames, load_goldset
 
 
@@ -99,3 +101,47 @@ def test_empty_frames(queries, qrels):
 def test_unknown_settings(queries, qrels):
     with pytest.raises(SettingsError, match=r"gold set 'store': unknown key 'level'; allowed are name, "):
         goldset_from_frames("store", queries, qrels, level=2)
+
+
+def chunks(*cuts):
+    """Cut a document of 30 characters into chunks."""
+    bounds = [0, *cuts, 30]
+    return pd.DataFrame(
+        [
+            {"doc_id": f"c{start}", "text": "words", "document": "d", "start": start, "end": end}
+            for start, end in itertools.pairwise(bounds)
+        ]
+    )
+
+
+def test_spans_in_place_of_judgments(queries):
+    spans = pd.DataFrame(
+        {"query_id": [1, 2], "document": ["d", "d"], "start": [8, 20], "end": [14, 22], "grade": [2, 2]}
+    )
+    made = goldset_from_frames("store", queries, None, chunks(10), spans=spans, relevance_level=2)
+    assert dict(made.qrels) == {"1": {"c0": 2, "c10": 2}, "2": {"c10": 2}}
+    recut = goldset_from_frames("store", queries, None, chunks(15, 25), spans=spans, relevance_level=2)
+    assert dict(recut.qrels) == {"1": {"c0": 2}, "2": {"c15": 2}}
+    assert made.digests.judgments == recut.digests.judgments
+
+
+@pytest.mark.parametrize(
+    "spans, catalog, said",
+    [
+        ({"start": [14]}, chunks(10), r"spans.iloc:0: start is 14 and end is 14"),
+        ({"document": ["e"]}, chunks(10), r"spans.iloc:0: document 'e', of a gold span of query '1', has no"),
+        ({}, None, r"catalog: gold spans need a catalog whose chunks say their document, start and end"),
+        ({}, chunks(10).drop(columns="start"), r"catalog.iloc: chunk 'c0': start is None"),
+    ],
+)
+def test_spans_that_cannot_be_used(queries, spans, catalog, said):
+    frame = pd.DataFrame({"query_id": [1], "document": ["d"], "start": [8], "end": [14]} | spans)
+    with pytest.raises(GoldSetError, match=said):
+        goldset_from_frames("store", queries[:1], None, catalog, spans=frame)
+
+
+def test_judgments_and_spans_are_one_or_the_other(queries, qrels, catalog):
+    with pytest.raises(InputError, match="give qrels, or None and spans"):
+        goldset_from_frames("store", queries, qrels, catalog, spans=qrels)
+    with pytest.raises(InputError, match="give qrels, or None and spans"):
+        goldset_from_frames("store", queries, None, catalog)
