@@ -73,13 +73,34 @@ def test_a_plans_threshold_is_two_sided_and_of_its_split(tmp_path):
 
 
 def test_a_measure_that_only_the_plan_names(tmp_path):
-    """One relevant document of two read: precision@2 reaches a half; a project's own kind is unknown."""
+    """One relevant document of two read: precision@2 reaches a half; a project's own kind is named alone."""
     folder = write(tmp_path, {"w": 20}, TOML.replace(', "precision@2"', ""))
     plan = Plan(0.05, (Planned("one", "", "../t.py::one", 20, "6a53", measure="precision@2"),))
     assert "precision@2" not in check(folder).output
     save_plan(folder, plan.locked([Planned("two", "", "../t.py::two", 20, "6a53", measure="ours@3")]))
     assert row(check(folder).output, "precision@2", "all")[2:4] == ["20", "0.500"]
-    assert "ours" not in check(folder).output
+    assert "note: measure 'ours@3' has no row here" in check(folder).output
+
+
+def test_a_measure_of_the_projects_own_that_is_gated(tmp_path):
+    """Only the project's conftest knows it, which no command reads: every other row is there all the same."""
+    folder = write(tmp_path, {"w": 5}, TOML.replace("precision@2", "wasted@2"))
+    done = check(folder)
+    assert done.exit_code == 0, done.output
+    assert "note: measure 'wasted@2' has no row here, for it is none of this package's" in done.output
+    assert row(done.output, "bm25", "recall@2", "w")[3:7] == ["5", "1.000", "0.031", "5"]
+    alone = check(write(tmp_path, {"w": 5}, TOML.replace('"recall@2", "precision@2"', '"wasted@2"')))
+    assert "the gate: no cell of a measure that is known here" in alone.output
+
+
+def test_measures_of_answers_are_defined_though_nothing_is_known_of_their_best(tmp_path):
+    """By hand: 5 queries, (1/2)^5 on one side and 2 (1/2)^5 on two; every one of them is answerable."""
+    measures = '"declined_wrongly", "searches", "label:kind"'
+    done = check(write(tmp_path, {"w": 5}, TOML.replace('"recall@2", "precision@2"', measures)))
+    for name in ("declined_wrongly", "searches", "label:kind"):
+        assert row(done.output, "bm25", name, "w")[3:7] == ["5", "n/a", "0.031", "5"]
+        assert row(done.output, name, "w")[2:5] == ["5", "n/a", "0.062"]
+    assert row(done.output, "bm25", "declined_wrongly", "w")[7:] == ["no", "drop", "of", "any", "size"]
 
 
 def test_the_share_assumed_reaches_the_drop_and_is_said(tmp_path):

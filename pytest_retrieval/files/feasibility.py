@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, final
 
-from pytest_retrieval.errors import MeasureError, RetrievalError, SettingsError
+from pytest_retrieval.errors import RetrievalError, SettingsError
 from pytest_retrieval.files.goldset import load_with_notes
 from pytest_retrieval.files.pins import load_pins
 from pytest_retrieval.files.plan import Plan, load_plan
-from pytest_retrieval.gate.cells import measures_of
 from pytest_retrieval.gate.feasibility import Feasibility, gate_feasibility, plan_feasibility
-from pytest_retrieval.measures.notation import Measure, parse, parse_all
+from pytest_retrieval.measures.notation import Measure, is_ours, parse_all
 from pytest_retrieval.model.goldset import GoldSet
 
 __all__ = ["Checked", "feasibility_of"]
@@ -44,7 +42,7 @@ class Checked:
     planned
         Split → rows, by measure and stratum.
     notes
-        What reading warned of.
+        What reading warned of, and measures that have no row.
     """
 
     goldset: GoldSet
@@ -79,15 +77,19 @@ def feasibility_of(folder: Path, changed_share: float) -> Checked:
     if faults or read is None or pins is None:
         raise SettingsError("\n".join(map(str, faults)))
     goldset, notes = read
-    measures = measures_of(goldset)
     splits = goldset.qrels.splits or {}
     planned = plan or Plan(goldset.alpha)
-    declared = [measure for of_subject in measures.values() for measure in of_subject]
+    names = {subject: of.measures for subject, of in goldset.subjects.items()}
+    declared = [name for of_subject in names.values() for name in of_subject]
+    planned_names = [entry.measure for entry in planned.comparisons if entry.measure]
+    unknown = list(dict.fromkeys(name for name in [*declared, *planned_names] if not is_ours(name)))
+    measures = {subject: _known(of_subject) for subject, of_subject in names.items()}
     wanted = {entry.split for entry in planned.comparisons} or {TEST if TEST in splits.values() else ""}
     rows = {}
     for split in sorted(wanted):
         members = [query for query in sorted(goldset.qrels) if not split or splits.get(query) == split]
-        every = parse_all([*declared, *_planned_measures(planned, split)])
+        of_split = [entry.measure for entry in planned.comparisons if entry.measure and entry.split == split]
+        every = _known([*declared, *of_split])
         rows[split] = plan_feasibility(
             goldset, every, members, planned.threshold, changed_share=changed_share
         )
@@ -98,18 +100,21 @@ def feasibility_of(folder: Path, changed_share: float) -> Checked:
         locked=plan is not None,
         gate=gate_feasibility(goldset, measures, pins, changed_share=changed_share),
         planned=rows,
-        notes=tuple(notes),
+        notes=(*notes, *map(_no_row, unknown)),
     )
 
 
-def _planned_measures(plan: Plan, split: str) -> list[Measure]:
-    """Return what is planned on a split; measures of a project's own are known in its tests alone."""
-    found = []
-    for entry in plan.comparisons:
-        with contextlib.suppress(MeasureError):
-            if entry.measure and entry.split == split:
-                found.append(parse(entry.measure))
-    return found
+def _known(names: Iterable[str]) -> tuple[Measure, ...]:
+    """Return the measures that are of a kind of ours."""
+    return parse_all([name for name in names if is_ours(name)])
+
+
+def _no_row(name: str) -> str:
+    """Return what is said of a measure that is none of ours: a project's own is known in its tests alone."""
+    return (
+        f"measure {name!r} has no row here, for it is none of this package's: if it is one of your own"
+        " (pytest_retrieval_measures), your tests know it; else it is misspelt"
+    )
 
 
 def _read(read: Callable[[Path], _Value], folder: Path, faults: list[RetrievalError]) -> _Value | None:

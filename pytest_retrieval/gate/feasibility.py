@@ -14,7 +14,8 @@ import numpy as np
 from pytest_retrieval.gate.cells import declared, groups
 from pytest_retrieval.gate.pin import Evidence, Pins, rule_threshold
 from pytest_retrieval.measures.notation import Measure
-from pytest_retrieval.measures.table import evaluate, mean_of
+from pytest_retrieval.measures.ranking import join
+from pytest_retrieval.measures.table import mean_of
 from pytest_retrieval.model.goldset import ALL, GoldSet
 from pytest_retrieval.model.run import Run
 from pytest_retrieval.stats.power import DetectableDrop, detectable_drop
@@ -40,7 +41,7 @@ class Feasibility:
     n, queries
         Queries for which the measure is defined, and all of the class.
     attainable
-        Mean of the best scores that any ranking could get; NaN where n is 0.
+        Mean of the best scores that any ranking could get; NaN where n is 0, or nothing is known of it.
     at_zero, at_one
         Share of pinned scores at 0 (headroom) and at 1 (saturation); None without pins.
     smallest_p
@@ -164,26 +165,28 @@ def _row(
     evidence: Mapping[str, Evidence],
     changed_share: float,
 ) -> Feasibility:
-    best = evaluate(goldset.qrels.select(query_ids), Run({}), [measure]).attainable[:, 0]
-    best = best[~np.isnan(best)]
+    judged = join(goldset.qrels.select(query_ids), Run({}))
+    n = int(np.count_nonzero(measure.defined(judged)))
+    best = measure.attainable(judged)
+    best = best[~np.isnan(best)]  # a measure of answers may be defined and have no best score
     scores = _pinned(measure, query_ids, evidence)
-    sizes = np.asarray(scores if scores else best) if measure.higher_is_better else None
+    sizes = np.asarray(scores or best) if measure.higher_is_better and (scores or len(best)) else None
     alternative = "two-sided" if two_sided else "less"
     return Feasibility(
         subject=subject,
         measure=measure.name,
         stratum=stratum,
-        n=len(best),
+        n=n,
         queries=len(query_ids),
         attainable=mean_of(best.tolist()),
         at_zero=_share(scores, 0.0),
         at_one=_share(scores, 1.0),
-        smallest_p=smallest_p(len(best), alternative),
+        smallest_p=smallest_p(n, alternative),
         threshold=threshold,
         changes_needed=changes_needed(threshold, alternative),
         drop=detectable_drop(
-            max(1, len(best)),
-            changed_share=changed_share if len(best) else 0.0,
+            max(1, n),
+            changed_share=changed_share if n else 0.0,
             threshold=threshold,
             two_sided=two_sided,
             sizes=sizes,

@@ -17,7 +17,7 @@ from pytest_retrieval.measures.rank import KINDS, MeasureKind
 if TYPE_CHECKING:
     from pytest_retrieval.measures.ranking import BoolArray, FloatArray, Judged
 
-__all__ = ["Measure", "parse", "parse_all"]
+__all__ = ["Measure", "is_ours", "parse", "parse_all"]
 
 _SPELLING = re.compile(r"(?P<kind>[A-Za-z_][A-Za-z0-9_]*)(?:\((?P<parameters>[^()]*)\))?(?:@(?P<k>.*))?")
 _ALSO = {
@@ -173,6 +173,18 @@ of at least 1, as in recall@5
         raise MeasureError(f"measure {name!r}: {word!r} is not known; known are {', '.join(known)}{hint}")
     level, parameters = _parameters(name, kind, match["parameters"] or "")
     return Measure(kind, _cutoff(name, kind, match["k"]), level, parameters)
+
+
+def is_ours(name: str) -> bool:
+    """Return whether a name is of a kind of ours, or no name: else it is a project's own, or a slip.
+
+    Examples
+    --------
+    >>> is_ours("R@5"), is_ours("label:faithful"), is_ours("wasted@5")
+    (True, True, False)
+    """
+    match = None if name.startswith(LABEL) else _SPELLING.fullmatch(name)
+    return match is None or _ALSO.get(match["kind"], match["kind"]) in {**KINDS, **ANSWER_KINDS}
 
 
 def _label(name: str) -> Measure:

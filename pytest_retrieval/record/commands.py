@@ -7,14 +7,16 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pytest_retrieval.errors import InputError, RetrievalError
+from pytest_retrieval.errors import InputError, RetrievalError, counted
 
 if TYPE_CHECKING:
     from pytest_retrieval.model.goldset import GoldSet
+    from pytest_retrieval.model.records import Recording
     from pytest_retrieval.model.run import Run
     from pytest_retrieval.record.recorder import Recorder
 
@@ -97,7 +99,7 @@ def answers(
 ) -> None:
     """Record an answer to every question of gold set GOLDSET under every kind of context."""
 
-    def recorded(recorder: Recorder, goldset: GoldSet, queries: list[str]) -> object:
+    def recorded(recorder: Recorder, goldset: GoldSet, queries: list[str]) -> Recording:
         runs = {}
         for given in contexts:
             name, _, source = given.partition("=")
@@ -142,7 +144,7 @@ def agent(
 ) -> None:
     """Record an agent with one search tool on every question of gold set GOLDSET."""
 
-    def recorded(recorder: Recorder, goldset: GoldSet, queries: list[str]) -> object:
+    def recorded(recorder: Recorder, goldset: GoldSet, queries: list[str]) -> Recording:
         retrievers = {}
         for given in tools:
             name, _, source = given.partition("=")
@@ -153,7 +155,7 @@ def agent(
 
 
 def _record(
-    work: Callable[[Recorder, GoldSet, list[str]], object],
+    work: Callable[[Recorder, GoldSet, list[str]], Recording],
     splits: tuple[str, ...],
     *,
     goldset: Path,
@@ -200,6 +202,29 @@ def _record(
         click.echo("stopped; what was received is kept: the same command goes on from there", err=True)
         sys.exit(130)
     click.echo(f"{done!r}\nwrote {into}")
+    for warning in _unusable(done):
+        click.echo(warning, err=True)
+
+
+def _unusable(recording: Recording) -> list[str]:
+    """Return what is said of replies that cannot be used: they score as if nothing was cited or picked."""
+    answers = [answer for answer in recording.answers if answer.error]
+    if answers:
+        count = f"{len(answers)} of {counted(len(recording.answers), 'reply', 'replies')}"
+        first = answers[0]
+        return [
+            f"warning: {count} cannot be used and cite nothing: first {first.query_id}, {first.context}:"
+            f" {first.error}"
+        ]
+    traces = [trace for trace in recording.traces if trace.outcome == "failed"]
+    if not traces:
+        return []
+    failed = f"{len(traces)} of {counted(len(recording.traces), 'task', 'tasks')}"
+    last = shorten(traces[0].message, 80, placeholder=" …")
+    return [
+        f"warning: {failed} failed, with a last reply that picks nothing: first {traces[0].query_id},"
+        f" {traces[0].context}: {last!r}"
+    ]
 
 
 def _queries(goldset: GoldSet, splits: tuple[str, ...]) -> list[str]:

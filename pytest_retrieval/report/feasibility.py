@@ -32,6 +32,8 @@ def lines_of(checked: Checked) -> list[str]:
         threshold = format_threshold(checked.gate[0].threshold)
         lines += ["", f'the gate; where rule = "established", one-sided p below {threshold}:']
         lines += _table(checked.gate)
+    elif any(subject.measures for subject in goldset.subjects.values()):
+        lines += ["", "the gate: no cell of a measure that is known here"]
     else:
         lines += ["", "the gate: goldset.toml declares no subject with measures, so nothing is gated"]
     state = (
@@ -82,10 +84,13 @@ def _assumptions(rows: Sequence[Feasibility]) -> list[str]:
         "attainable: mean of the best scores that any ranking could get.",
         f"drop found: the smallest drop of the mean that is found with {100 * rows[0].drop.power:g}% power,"
         f" assuming that {100 * share:g}% of the queries",
-        "change, each by what it has to lose: its pinned score, or its attainable one without pins.",
+        "change, each by what it has to lose: its pinned score, or its attainable one without pins;",
+        "by 1 where lower is better.",
     ]
     if any(row.at_zero is not None for row in rows):
-        lines.append("at 0, at 1: share of the pinned scores that cannot fall, and that cannot rise.")
+        lines.append(
+            "at 0, at 1: share of the pinned scores that are 0, and that are 1; most measures go no further."
+        )
     never = [row for row in rows if not row.possible]
     if never:
         rows_have = "row has" if len(never) == 1 else "rows have"

@@ -45,6 +45,7 @@ def reply_rows(goldset: GoldSet, subject: str, recording: Recording, context: st
                 nothing=sum(not _chosen(record) for record in records) / len(records),
                 latency=_quantiles([r.latency for r in records if r.latency is not None], (50, 95)),
                 top_score=_quantiles(tops, (10, 50, 90)),
+                unusable=sum(_unusable(record) for record in records),
             )
         )
     return tuple(rows)
@@ -52,6 +53,10 @@ def reply_rows(goldset: GoldSet, subject: str, recording: Recording, context: st
 
 def _chosen(record: Answer | Trace) -> tuple[str, ...]:
     return record.cited_ids if isinstance(record, Answer) else record.picks
+
+
+def _unusable(record: Answer | Trace) -> bool:
+    return bool(record.error) if isinstance(record, Answer) else record.outcome == "failed"
 
 
 def _quantiles(values: Sequence[float], percents: Sequence[int]) -> tuple[float, ...] | None:

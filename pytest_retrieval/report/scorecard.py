@@ -116,6 +116,8 @@ class ReplyRow:
         Median and 95 % quantile in seconds; None where nobody measured.
     top_score
         10 %, 50 % and 90 % quantile of the highest score in a context; None without scores.
+    unusable
+        How many could not be used, or failed: they cite and pick nothing as if that were said.
     """
 
     goldset: str
@@ -125,6 +127,7 @@ class ReplyRow:
     nothing: float
     latency: tuple[float, ...] | None = None
     top_score: tuple[float, ...] | None = None
+    unusable: int = 0
 
     def plain(self) -> dict[str, Any]:
         """Return the row as JSON can hold it."""

@@ -77,10 +77,12 @@ def reply_table(rows: Sequence[ReplyRow]) -> list[str]:
             "top score: p10, p50, p90": [row.top_score for row in of_subject],
         }
         told = {name: values for name, values in columns.items() if any(values)}
+        broken = any(row.unusable for row in of_subject)
         body = [
             [
                 row.stratum,
                 row.replies,
+                *([row.unusable] if broken else []),
                 number(row.nothing),
                 *(
                     "" if values[place] is None else _shown_quantiles(values[place])
@@ -89,7 +91,7 @@ def reply_table(rows: Sequence[ReplyRow]) -> list[str]:
             ]
             for place, row in sorted(enumerate(of_subject), key=lambda pair: _by_kind(pair[1].stratum))
         ]
-        head = ["stratum", "replies", "cite nothing", *told]
+        head = ["stratum", "replies", *(["unusable"] if broken else []), "cite nothing", *told]
         grid: str = tabulate(body, head, tablefmt="simple", disable_numparse=True)
         lines += ["", f"{goldset} · {subject} · described", *grid.splitlines()]
     return lines

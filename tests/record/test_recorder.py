@@ -13,6 +13,7 @@ import tomllib
 from collections import Counter
 
 import pytest
+from click.testing import CliRunner
 
 from pytest_retrieval import (
     InputError,
@@ -23,6 +24,7 @@ from pytest_retrieval import (
     random_contexts,
     score_answers,
 )
+from pytest_retrieval.cli import main
 from pytest_retrieval.record.journal import _key
 
 from .conftest import completion
@@ -521,3 +523,34 @@ def test_an_agent_whose_words_make_no_sense_has_failed(tmp_path, goldset, server
 def test_an_unknown_mode(tmp_path, goldset, server):
     with pytest.raises(InputError, match="mode is 'psychic'"):
         recorder(tmp_path / "agent", goldset, server).agent({"bm25": search}, mode="psychic")
+
+
+def recorded(tmp_path, server, kind, *more):
+    """What the command prints, of a gold set of three questions."""
+    folder = tmp_path / "lamps"
+    folder.mkdir(exist_ok=True)
+    (folder / "goldset.toml").write_text('name = "lamps"\n')
+    rows = [{"query_id": f"q{n}", "query": f"lamp {n}"} for n in range(3)]
+    documents = [{"doc_id": f"d{n}", "name": f"lamp {n}"} for n in range(3)]
+    (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "catalog.jsonl").write_text("".join(json.dumps(row) + "\n" for row in documents))
+    (folder / "qrels.trec").write_text("".join(f"q{n} 0 d{n} 1\n" for n in range(3)))
+    command = ["record", kind, str(folder), "--into", str(tmp_path / kind), "--url", server.url]
+    return CliRunner().invoke(main, [*command, "--model", "tiny", *more])
+
+
+def test_the_command_says_how_many_replies_cannot_be_used(tmp_path, server):
+    usable = server.reply
+    server.reply = lambda body: completion("Take d0.") if "asks: lamp 1" in str(body) else usable(body)
+    done = recorded(tmp_path, server, "answers", "--context", "bm25")
+    assert done.exit_code == 0, done.output
+    assert (
+        "warning: 1 of 3 replies cannot be used and cite nothing: first q1, bm25: the reply is no JSON"
+        in (done.output)
+    )
+    server.reply = usable
+    assert "warning" not in recorded(tmp_path, server, "answers", "--context", "bm25", "--rewrite").output
+    server.reply = lambda body: completion("blah")
+    assert "warning: 3 of 3 tasks failed, with a last reply that picks nothing: first q0, bm25: 'blah'" in (
+        recorded(tmp_path, server, "agent", "--mode", "json").output
+    )

@@ -78,3 +78,19 @@ def test_columns_that_nobody_measured_are_left_out(rows):
     lines = reply_table([rows["two"]])
     assert lines[2].split("  ")[-1].strip() == "cite nothing"
     assert reply_table([]) == []
+
+
+def test_replies_that_could_not_be_used_are_counted_where_there_are_any(goldset):
+    """They cite nothing, as one that declines does: the share alone would not tell them apart."""
+    answers = (Answer("q2", "bm25", ["a"], [], error="the reply is no JSON"), Answer("q3", "bm25", ["a"], []))
+    recording = Recording(name="rag", kind="answers", answers=answers)
+    assert reply_table(list(reply_rows(goldset, "rag.bm25", recording, "bm25")))[1:] == [
+        "store · rag.bm25 · described",
+        "stratum    replies    unusable    cite nothing",
+        "---------  ---------  ----------  --------------",
+        "two        2          1           1.000",
+        "all        2          1           1.000",
+    ]
+    traces = (Trace(query_id="q2", outcome="failed"), Trace(query_id="q3", outcome="exhausted"))
+    rows = reply_rows(goldset, "agent", Recording(name="agent", kind="agent", traces=traces), "")
+    assert {row.unusable for row in rows} == {1}
