@@ -236,8 +236,8 @@ def accepted(
 ) -> dict[Cell, Verdict]:
     """Return verdicts in which what the branch gave up openly is held, and says so.
 
-    That is a fall that it pinned with a reason, as far as it pinned it, and a cell that it took out and
-    pinned away.
+    That is a fall that it pinned with a reason, as far as it pinned it, a cell that it took out and pinned
+    away, and one that goes by chunks which are cut otherwise than at the base, judged by its own pins.
 
     Parameters
     ----------
@@ -249,6 +249,12 @@ def accepted(
     found = {}
     for cell, verdict in verdicts.items():
         note = ""
+        if verdict.is_rechunked and cell in own and own[cell].passes:
+            reason = lowered_with_reason(cell, then, now)
+            said = f"{cell} can be judged by the pins of this branch alone, and they were accepted"
+            note = f"{said}: {reason}" if reason else said
+            found[cell] = replace(own[cell], notes=(*own[cell].notes, note))
+            continue
         if verdict.status == VANISHED:
             note = "" if cell in now.cells else f"{cell} was taken out on this branch and accepted"
         elif verdict.status in (REGRESSED, UNDECIDED) and cell in own and own[cell].passes:

@@ -314,14 +314,17 @@ def _mend_branch(verdict: Verdict, reproduce: str, base: JudgedBy) -> list[str]:
     agree = "if a reviewer agrees:  add --retrieval-accept-lowered"
     if verdict.status == VANISHED and not base.is_pinned:
         return [f"this branch took the cell out; {agree}"]
-    if verdict.status not in (REGRESSED, UNDECIDED):
+    meant = "if the loss is meant"
+    if verdict.is_rechunked:
+        meant = "to have this branch's pins judge it"
+    elif verdict.status not in (REGRESSED, UNDECIDED):
         return []
     if _is_unjudged(verdict):
         return [_JUDGE]
     if base.reason:
         return [f"this branch pinned it anew: {base.reason}; {agree}"]
     return [
-        f"if the loss is meant:  pytest {quoted(reproduce)} --retrieval-pin=all --retrieval-reason"
+        f"{meant}:  pytest {quoted(reproduce)} --retrieval-pin=all --retrieval-reason"
         ' "why"  (then commit the pins, and a reviewer adds --retrieval-accept-lowered here)'
     ]
 

@@ -16,6 +16,8 @@ from pytest_retrieval.files.pins import load_pins
 from pytest_retrieval.gate.branch import branch_changes
 from pytest_retrieval.gate.cells import measures_of
 
+from .test_against import commit, git
+
 CONFTEST = """
 import pytest
 
@@ -214,6 +216,31 @@ def test_a_branch_that_chunks_anew_changed_no_judgment(book):
     spans.write_text(spans.read_text().replace(f'"end": {o[1]}', f'"end": {o[1] + 200}', 1))
     (change,) = branch_changes(then, load_goldset(book.goldset), "bm25", measure, run, pins, pins)
     assert change.what == f"query q1: judgments of birds 0–{o[1] + 200}, birds 0–{o[1]} changed"
+
+
+def test_a_branch_that_chunks_anew_may_bring_its_own_pins_of_measures_of_ids(book):
+    """The base's pins can never judge them again; a reviewer lets the branch's own do so, and only those."""
+    o = book.offsets
+    book.write(".gitignore", "__pycache__/\n.pytest_cache/\n")
+    book.chunk(list(pairwise(o)), measures='"recall@1"')
+    book.pin().assert_outcomes(passed=2)
+    git(book, "init", "-q", "-b", "main")
+    commit(book, "base")
+    git(book, "switch", "-q", "-c", "feature")
+    book.chunk([(0, o[2]), (o[2], o[4])], measures='"recall@1"')
+    accept = ("--retrieval-against=main", "--retrieval-accept-lowered")
+    result = book.run(*accept)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["to have this branch's pins judge it:  pytest *=all *"])
+    book.pin("all", "--retrieval-reason", "chunked anew").assert_outcomes(passed=2)
+    book.run("--retrieval-against=main").assert_outcomes(passed=1, failed=1)
+    result = book.run(*accept)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        ["note: bm25 · recall@1 · all can be judged by the pins of this branch alone, and they*"]
+    )
+    book.write("conftest.py", CONFTEST.replace('BM25(catalog, "text")', "lambda query, k: ['c1', 'c0']"))
+    book.run(*accept).assert_outcomes(passed=1, failed=1)  # its own pins hold it
 
 
 def test_a_changed_span_is_a_changed_judgment(book):
