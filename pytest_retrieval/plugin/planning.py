@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, final
 
 import pytest
 
 from pytest_retrieval import assertions
-from pytest_retrieval.errors import SettingsError, Unavailable
+from pytest_retrieval.errors import RetrievalError, SettingsError, Unavailable
 from pytest_retrieval.files.content import label_of
 from pytest_retrieval.files.plan import PLAN
 from pytest_retrieval.plugin.comparing import NOTES, TASK, Comparing, Notes, is_locking
@@ -18,9 +19,10 @@ from pytest_retrieval.plugin.intents import TEST, intents_of
 from pytest_retrieval.plugin.items import fail, skip
 from pytest_retrieval.plugin.plans import Plans
 from pytest_retrieval.plugin.xdist import is_worker
-from pytest_retrieval.report.plan import exploratory_lines, look_lines, planned_lines
+from pytest_retrieval.report.plan import exploratory_lines, look_lines, noisy_lines, planned_lines
 
 if TYPE_CHECKING:
+    from pytest_retrieval.files.plan import Plan
     from pytest_retrieval.model.qrels import Qrels
     from pytest_retrieval.plugin.session import Session
 
@@ -185,6 +187,14 @@ class Planning:
         goldsets = self._session.goldsets
         return "" if goldsets.pins_root is None else label_of(goldsets.home(goldset) / PLAN)
 
+    def _noisy(self, goldset: str, plan: Plan) -> list[str]:
+        """Return the sides of a plan whose pins say that they differ from call to call."""
+        sides = {side for planned in plan.comparisons for side in (planned.a, planned.b)}
+        with contextlib.suppress(RetrievalError):  # the gate's tests say why the pins cannot be read
+            cells = self._session.goldsets.pins(goldset).cells
+            return sorted({cell.subject for cell, pin in cells.items() if pin.retrievals} & sides)
+        return []
+
     def _summary(self) -> list[str]:
         lines = list(self._plans.told)
         if not self._session.settings.lock:
@@ -195,6 +205,7 @@ class Planning:
                 plan = self._plans.get(name)
                 if plan is not None and plan.comparisons:
                     lines += planned_lines(name, plan, notes, self._place(name), details=details)
+                    lines += noisy_lines(name, self._noisy(name, plan))
             lines += exploratory_lines(list(self._notes.values()))
         return [*lines, *look_lines(self._notes, details=self._session.settings.details)]
 

@@ -12,7 +12,7 @@ from pytest_retrieval.stats.thresholds import format_threshold
 if TYPE_CHECKING:
     from pytest_retrieval.files.plan import Plan
 
-__all__ = ["exploratory_lines", "look_lines", "planned_lines"]
+__all__ = ["exploratory_lines", "look_lines", "noisy_lines", "planned_lines"]
 
 VERDICT_LINES = 6
 """Lines of a comparison's block that hold its verdict; the rest stands beside it."""
@@ -61,6 +61,23 @@ def planned_lines(
             " stricter now; write that down:  pytest --retrieval-lock"
         )
     return lines
+
+
+def noisy_lines(goldset: str, sides: Sequence[str]) -> list[str]:
+    """Return what p does not cover where a side differs from call to call.
+
+    Examples
+    --------
+    >>> noisy_lines("store", ["hnsw"])
+    ['store, differing from call to call: hnsw; each comparison is of one retrieval, and another may find \
+otherwise']
+    """
+    if not sides:
+        return []
+    return [
+        f"{goldset}, differing from call to call: {listed(sides)}; each comparison is of one retrieval, and"
+        " another may find otherwise"
+    ]
 
 
 def exploratory_lines(notes: Sequence[Mapping[str, Any]]) -> list[str]:

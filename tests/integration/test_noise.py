@@ -37,6 +37,14 @@ def make():
 def retrievers():
     return {"bm25": make}
 """
+PLANNED = """
+import pytest
+
+
+@pytest.mark.planned_comparison("bm25 over steady")
+def test_planned(runs, compare):
+    compare(runs["bm25"], runs["steady"], "recall@2")
+"""
 
 
 @pytest.fixture
@@ -101,6 +109,25 @@ def test_a_band_goes_when_a_steady_retriever_is_pinned(noisy, project):
     noisy.write("conftest.py", NOISY.replace("number % 2", "number < 0"))
     noisy.pin("all", "--retrieval-reason", "steady").assert_outcomes(passed=4)
     assert "noise" not in pins(noisy)["words"]["recall@2"]
+
+
+def test_a_planned_comparison_says_that_a_side_differs_from_call_to_call(noisy):
+    """p is about questions: nothing in it says that the next retrieval may find otherwise."""
+    settings = noisy.goldset / "goldset.toml"
+    settings.write_text("alpha = 0.2\n" + settings.read_text())  # five questions reach 0.0625
+    both = NOISY.replace('"bm25": make}', '"bm25": make, "steady": lambda query, k: ["c"]}')
+    noisy.write("conftest.py", both)
+    noisy.rank(w1=["c", "d", "x"])
+    noisy.pin().assert_outcomes(passed=4)
+    noisy.write("test_plan.py", PLANNED)
+    noisy.run("--retrieval-lock").assert_outcomes(passed=4, skipped=1)
+    for workers in ((), ("-n2",)):
+        result = noisy.run("test_plan.py", *workers)
+        result.assert_outcomes(passed=1)
+        result.stdout.fnmatch_lines(["store, differing from call to call: bm25; each comparison is of one*"])
+    noisy.write("conftest.py", both.replace("number % 2", "number < 0"))
+    noisy.pin("all", "test_search.py", "--retrieval-reason", "steady").assert_outcomes(passed=4)
+    noisy.run("test_plan.py").stdout.no_fnmatch_line("*differing from call to call*")
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "two", ""])
