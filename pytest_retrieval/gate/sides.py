@@ -80,8 +80,8 @@ class Sides:
         halves = [q for q, (was, now) in both.items() if (was == was) != (now == now)]
         verb = "has" if len(halves) == 1 else "have"
         note = (
-            f"{counted(len(halves), 'query', 'queries')} {verb} a score on one side only, not compared:"
-            f" {listed(halves)}"
+            f"{counted(len(halves), 'query', 'queries')} {verb} a score of {measure.name} on one side"
+            f" only, not compared: {listed(halves)}"
         )
         return pairs, ((note,) if halves else ())
 

@@ -57,6 +57,15 @@ def test_queries_are_paired_by_id_and_not_by_position(make, pin):
     }
 
 
+def test_a_score_on_one_side_only_is_not_compared_and_says_of_which_measure(make, pin):
+    """Nothing is returned, so nothing is judged or not: the summary has such notes of several measures."""
+    goldset = make(subjects={"bm25": {"measures": ["recall@2", "judged@2"]}})
+    found = verdicts(goldset, pin(goldset), run(w1=[]))
+    note = "1 query has a score of judged@2 on one side only, not compared: w1"
+    assert note in found[Cell("bm25", "judged@2", "words")].notes
+    assert note not in found[WORDS].notes
+
+
 def test_without_a_pin(make):
     found = verdicts(make(), Pins(), run())[WORDS]
     assert (found.status, found.after, found.n) == ("unpinned", 0.25, 2)
