@@ -78,7 +78,7 @@ def infeasible(pin: Pin, n: int, threshold: float) -> str:
 def too_little_judged(sides: Sides, measure: Measure, pairs: Mapping[str, tuple[float, float]]) -> str:
     """Return why too few results are judged for any verdict, or an empty string."""
     least = sides.goldset.min_judged
-    if least is None:
+    if least is None or measure.kind.reads == "numbers":  # no judgment could change such a score
         return ""
     share = mean_judged(sides.goldset, measure, sides.run, list(pairs))
     if share >= least:

@@ -182,6 +182,19 @@ def test_too_little_judged_for_any_verdict(make, pin):
     assert found[IDENTIFIER].status == "held"
 
 
+def test_what_no_judgment_could_change_needs_none(make, pin):
+    """Nothing that is shown or cited was judged: searches are counted, and citations found, all the same."""
+    goldset = make(subjects={"rag": {"measures": ["searches", "grounded", "recall@2"]}}, min_judged=0.5)
+    reply = Reply(shown=("x", "y"), cited=("x",), numbers={"searches": 2.0})
+    now = Run(dict.fromkeys(GOLD, reply.shown), replies=dict.fromkeys(GOLD, (reply,)))
+    of_subject = measures(goldset, "rag")
+    cells = declared(goldset, {"rag": of_subject})
+    found = judge(goldset, "rag", of_subject, now, pin(goldset, now, "rag"), cells)
+    status = {measure: found[Cell("rag", measure, "words")].status for measure in ("searches", "grounded")}
+    assert status == {"searches": "held", "grounded": "held"}
+    assert found[Cell("rag", "recall@2", "words")].status == "undecided"
+
+
 def test_a_red_that_ties_could_undo_is_undecided(make, pin):
     now = Run({**run(), "i1": [("x", 2.0), ("z", 1.0), ("a", 1.0)]}, "bm25")
     found = verdicts(make(), pin(make()), now)[IDENTIFIER]
