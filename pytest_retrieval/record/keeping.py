@@ -63,12 +63,19 @@ def keep(
     InputError
         There is no task.
     RecordingError
-        Another process records here, or whatever the first task to fail raised.
+        Another process records here, the folder holds a recording of another kind, or whatever the first task
+        to fail raised.
     """
     from filelock import FileLock, Timeout
 
     if not tasks:
         raise InputError("there is nothing to record: no question, or no context")
+    there = _stated(folder, "kind", kind)
+    if there != kind:
+        raise RecordingError(
+            f"{folder} holds a recording of the kind {there}, which one of the kind {kind} would replace;"
+            " record it into a folder of its own"
+        )
     journal_path = folder / (NEW_JOURNAL if rewrite else JOURNAL)
     journal_path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -84,7 +91,7 @@ def keep(
                 )
             if rewrite:
                 journal_path.replace(folder / JOURNAL)
-            stated = manifest(date.today() if journal.added else _recorded(folder))
+            stated = manifest(date.today() if journal.added else _stated(folder, "recorded", date.today()))
             text = "".join(json_line(line) + "\n" for line in lines)
             replace_files({folder / FILES[kind]: text, folder / MANIFEST: _toml(stated)})
     except Timeout:
@@ -92,13 +99,12 @@ def keep(
     (folder / LOCK).unlink(missing_ok=True)
 
 
-def _recorded(folder: Path) -> date | str:
-    """Return when a recording was made that is written anew from replies that were kept."""
+def _stated(folder: Path, key: str, otherwise: Any) -> Any:
+    """Return what the manifest of a recording says that is there already."""
     try:
-        recorded: date | str = read_manifest(folder).get("recorded", date.today())
+        return read_manifest(folder).get(key, otherwise)
     except FileError:
-        return date.today()
-    return recorded
+        return otherwise
 
 
 def _toml(manifest: Mapping[str, Any]) -> str:

@@ -329,6 +329,15 @@ def test_two_recorders_do_not_write_one_recording(tmp_path, goldset, server):
         recorder(tmp_path / "rag", goldset, server).answers(contexts(goldset))
 
 
+@pytest.mark.parametrize("rewrite", [False, True])
+def test_a_recording_of_another_kind_is_not_replaced(tmp_path, goldset, server, rewrite):
+    recorder(tmp_path / "rag", goldset, server).answers(contexts(goldset))
+    files = {path: path.read_bytes() for path in (tmp_path / "rag").rglob("*") if path.is_file()}
+    with pytest.raises(RecordingError, match="rag holds a recording of the kind answers, which one of the"):
+        recorder(tmp_path / "rag", goldset, server, rewrite=rewrite).agent({"bm25": search})
+    assert {path: path.read_bytes() for path in (tmp_path / "rag").rglob("*") if path.is_file()} == files
+
+
 def test_a_damaged_journal_is_named(tmp_path, goldset, server):
     recorder(tmp_path / "rag", goldset, server).answers(contexts(goldset))
     journal = tmp_path / "rag" / "raw" / "replies.jsonl"
