@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_retrieval.errors import Problem
+from pytest_retrieval.errors import Problem, counted
 from pytest_retrieval.files.encoding import not_text, not_utf_8
 
 __all__ = [
@@ -16,7 +16,7 @@ __all__ = [
     "POINTER",
     "Line",
     "Unreadable",
-    "counted",
+    "columns_filled",
     "label_of",
     "lines_of",
     "read_bytes",
@@ -117,10 +117,9 @@ def words_of(text: str) -> list[str]:
     return [word.decode() for word in text.encode().split()]
 
 
-def counted(words: list[str]) -> str:
+def columns_filled(words: list[str]) -> str:
     """Return how many columns of a line are filled, as text."""
-    filled = sum(1 for word in words if word)
-    return f"{filled} column{'' if filled == 1 else 's'}"
+    return counted(sum(1 for word in words if word), "column", "columns")
 
 
 def _unpacked(data: bytes, label: str) -> bytes:

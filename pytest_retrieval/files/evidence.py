@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TypeGuard
 
 from pytest_retrieval.errors import Problem, listed
 from pytest_retrieval.files.content import IS_POINTER, POINTER, label_of
@@ -68,12 +69,12 @@ def is_conflict(line: str) -> bool:
     return _CONFLICT.match(line) is not None
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[int | float]:
     """Return whether a value is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def is_whole(value: object) -> bool:
+def is_whole(value: object) -> TypeGuard[int]:
     """Return whether a value is a whole number."""
     return isinstance(value, int) and not isinstance(value, bool)
 
@@ -193,11 +194,11 @@ def _is_score(value: object) -> bool:
 
 
 def _is_count(value: object) -> bool:
-    return is_whole(value) and value >= 0  # type: ignore[operator]
+    return is_whole(value) and value >= 0
 
 
 def _is_rank(value: object) -> bool:
-    return is_whole(value) and value >= 1  # type: ignore[operator]
+    return is_whole(value) and value >= 1
 
 
 _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {

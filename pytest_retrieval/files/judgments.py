@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pytest_retrieval.errors import Problem
 from pytest_retrieval.files.columns import ids_of, missing_columns, near_misses, renamed
-from pytest_retrieval.files.content import counted, lines_of, words_of
+from pytest_retrieval.files.content import columns_filled, lines_of, words_of
 from pytest_retrieval.files.tables import Table
 
 __all__ = [
@@ -120,7 +120,7 @@ def judgments_of_lines(data: bytes, label: str, *, groups: bool) -> tuple[list[J
             continue
         words = text.split("\t") if beir else words_of(text)
         if len(words) != (3 if beir else 4) or not all(words):
-            problems.append(Problem(f"{counted(words)}; expected {expected}", label, number))
+            problems.append(Problem(f"{columns_filled(words)}; expected {expected}", label, number))
             continue
         query_id, doc_id, grade = (words[0], words[-2], whole_number(words[-1]))
         if grade is None:

@@ -263,11 +263,11 @@ def _is_owner(value: object) -> bool:
 
 
 def _is_tolerance(value: object) -> bool:
-    return is_number(value) and 0 <= value <= 1  # type: ignore[operator]
+    return is_number(value) and 0 <= value <= 1
 
 
 def _is_noise(value: object) -> bool:
-    return is_number(value) and value >= 0  # type: ignore[operator]
+    return is_number(value) and value >= 0
 
 
 def _is_rule(value: object) -> bool:
@@ -275,7 +275,7 @@ def _is_rule(value: object) -> bool:
 
 
 def _is_count(value: object) -> bool:
-    return is_whole(value) and value >= 1  # type: ignore[operator]
+    return is_whole(value) and value >= 1
 
 
 _CHECKS: Mapping[str, tuple[Callable[[object], bool], str]] = {

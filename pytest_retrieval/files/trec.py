@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pytest_retrieval.errors import FileError, InputError, Problem, RetrievalWarning, listed
-from pytest_retrieval.files.content import Unreadable, counted, label_of, lines_of, read_bytes, words_of
+from pytest_retrieval.files.content import (
+    Unreadable,
+    columns_filled,
+    label_of,
+    lines_of,
+    read_bytes,
+    words_of,
+)
 from pytest_retrieval.files.judgments import agreeing, is_beir_header, judgments_of_lines, whole_number
 from pytest_retrieval.files.quick import quick_frame, separators_of
 from pytest_retrieval.files.writing import replace_file
@@ -240,7 +247,7 @@ def _careful_run(data: bytes, label: str) -> RunColumns:
 def _run_problem(words: list[str]) -> str | None:
     """Return what is wrong with a line of a run."""
     if len(words) < 6:
-        return f"{counted(words)}; expected 6 columns (query, Q0, document, rank, score, tag)"
+        return f"{columns_filled(words)}; expected 6 columns (query, Q0, document, rank, score, tag)"
     if len(words) > 6 and whole_number(words[3]) is None:
         return f"{len(words)} columns and rank {words[3]!r}: does an id hold white space? Columns cannot"
     number = _number(words[4])

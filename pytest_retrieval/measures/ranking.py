@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from pytest_retrieval.errors import DuplicateDocumentError, InputError, QueryMismatchError, listed
+from pytest_retrieval.errors import DuplicateDocumentError, InputError, QueryMismatchError, counted, listed
 from pytest_retrieval.measures.replies import JudgedReplies, join_replies
 from pytest_retrieval.model.order import by_score, first_of_each, place_in_each, query_of_each
 from pytest_retrieval.model.qrels import Qrels
@@ -152,7 +152,7 @@ def join(
     unknown = [query_id for query_id in run.query_ids if query_id not in place]
     if unknown and unknown_queries == "error":
         raise QueryMismatchError(
-            f"the run answers {len(unknown)} quer{'y' if len(unknown) == 1 else 'ies'} that the qrels do not"
+            f"the run answers {counted(len(unknown), 'query', 'queries')} that the qrels do not"
             f" judge: {listed(unknown)}; the qrels judge {len(missing)} that the run does not answer:"
             f" {listed(missing) or 'none'}. Mend the ids, or pass unknown_queries='ignore'"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_retrieval.errors import InputError, listed
+from pytest_retrieval.errors import InputError, counted, listed
 
 __all__ = ["aligned", "members"]
 
@@ -24,8 +24,7 @@ def aligned(strata: Mapping[str, str], query_ids: Sequence[str]) -> tuple[str, .
     """
     without = [query_id for query_id in query_ids if query_id not in strata]
     if without:
-        count = len(without)
-        subject = "1 judged query has" if count == 1 else f"{count} judged queries have"
+        subject = counted(len(without), "judged query has", "judged queries have")
         raise InputError(f"{subject} no stratum: {listed(without)}")
     return tuple(strata[query_id] for query_id in query_ids)
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import final
 
-from pytest_retrieval.errors import RetrievalError, SettingsError
+from pytest_retrieval.errors import RetrievalError, SettingsError, counted
 from pytest_retrieval.files.pins import read_pins_toml
 from pytest_retrieval.files.plan import Plan, Planned, load_plan
 from pytest_retrieval.files.revision import Base, base_of
@@ -19,7 +19,6 @@ from pytest_retrieval.files.settings import read_settings
 from pytest_retrieval.gate.branch import BranchChange, lowered_with_reason
 from pytest_retrieval.gate.cells import Cell
 from pytest_retrieval.gate.pin import Pins
-from pytest_retrieval.gate.ruler import counted
 from pytest_retrieval.gate.verdict import HELD, REGRESSED, UNDECIDED, VANISHED, Verdict
 from pytest_retrieval.model.goldset import GoldSet
 from pytest_retrieval.plugin.goldsets import GoldSets
@@ -63,6 +62,7 @@ class Against:
             raise
         self.goldsets = GoldSets(self.base.folders, self.base.pins)
         self._today = today
+        self._plans: dict[str, Plan | None] = {}
 
     @property
     def label(self) -> str:
@@ -114,15 +114,17 @@ class Against:
         return found
 
     def plan(self, name: str) -> Plan | None:
-        """Return the plan of a gold set there, None where nothing was locked.
+        """Return the plan of a gold set there, read once; None where nothing was locked.
 
         Raises
         ------
         SettingsError
             It cannot be used.
         """
-        with self._named_by_git():
-            return load_plan(self.goldsets.home(name)) if self._has(name) else None
+        if name not in self._plans:
+            with self._named_by_git():
+                self._plans[name] = load_plan(self.goldsets.home(name)) if self._has(name) else None
+        return self._plans[name]
 
     def plan_lines(self, name: str, now: Plan | None) -> tuple[list[str], bool]:
         """Return what changed about a plan since the base, and whether anything of it favours the branch."""

@@ -263,8 +263,5 @@ def _shared(goldset: str, name: str, nodeids: Iterable[str]) -> str:
 def totals(plans: Mapping[str, Plan], goldset: str) -> str:
     """Return how many comparisons a plan holds and what that makes of its threshold."""
     plan = plans[goldset]
-    number = len(plan.comparisons)
-    return (
-        f"{number} planned comparison{'' if number == 1 else 's'}, each established below"
-        f" {format_threshold(plan.threshold)}"
-    )
+    number = counted(len(plan.comparisons), "planned comparison", "planned comparisons")
+    return f"{number}, each established below {format_threshold(plan.threshold)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import pytest
 
 from pytest_retrieval import assertions
-from pytest_retrieval.errors import RetrievalError, SettingsError, Unavailable
+from pytest_retrieval.errors import RetrievalError, SettingsError, Unavailable, counted
 from pytest_retrieval.files.content import label_of
 from pytest_retrieval.files.plan import PLAN
 from pytest_retrieval.plugin.comparing import NOTES, TASK, Comparing, Notes, is_locking
@@ -180,7 +180,7 @@ class Planning:
         seen = sum(splits.get(query_id) == TEST for query_id in qrels.query_ids)
         if seen and self._node is not None:
             notes = self._node.stash.setdefault(NOTES, Notes())
-            notes.looks.append(f"{what} over {seen} test quer{'y' if seen == 1 else 'ies'}")
+            notes.looks.append(f"{what} over {counted(seen, 'test query', 'test queries')}")
 
     def _place(self, goldset: str) -> str:
         """Return where a plan stands, or an empty string where that is beside its gold set."""

@@ -112,7 +112,7 @@ def _must(bench: Bench, subject: str) -> tuple[list[str], list[str]]:
         agree = ["what this branch pinned anew, if a reviewer agrees:  add --retrieval-accept-lowered"]
         agree = agree if anew else []
         problems.append(
-            f"{len(fallen)} must-quer{'y' if len(fallen) == 1 else 'ies'} of {subject} fell on"
+            f"{counted(len(fallen), 'must-query', 'must-queries')} of {subject} fell on"
             f" {measures[0].name}{base}:\n" + "\n".join([*lines, *agree])
         )
     without = sorted(goldset.must - pins.evidence[subject].keys()) if not mode else []

@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_retrieval.errors import FileError, InputError, RecordingError
+from pytest_retrieval.errors import FileError, InputError, RecordingError, counted
 from pytest_retrieval.files.manifest import MANIFEST, read_manifest
 from pytest_retrieval.files.recording import FILES
 from pytest_retrieval.files.writing import replace_files
@@ -116,7 +116,7 @@ def _toml(manifest: Mapping[str, Any]) -> str:
 def _stopping(running: int) -> None:
     if running:
         print(
-            f"stopping; {running} {'reply is' if running == 1 else 'replies are'} waited for,"
+            f"stopping; {counted(running, 'reply is', 'replies are')} waited for,"
             " because they were asked for already",
             file=sys.stderr,
             flush=True,

@@ -300,8 +300,8 @@ def _evidence(verdict: Verdict) -> list[str]:
     return [
         "",
         "The drop is a fact about these queries. Whether other queries like them lose too: one-sided paired"
-        f" p = {_p(verdict.p)}; the smallest that {changed} changed"
-        f" quer{'y allows' if changed == 1 else 'ies allow'} is {_p(verdict.smallest_p)}.",
+        f" p = {_p(verdict.p)}; the smallest that"
+        f" {counted(changed, 'changed query allows', 'changed queries allow')} is {_p(verdict.smallest_p)}.",
     ]
 
 

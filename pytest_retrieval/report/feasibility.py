@@ -93,8 +93,6 @@ def _assumptions(rows: Sequence[Feasibility]) -> list[str]:
         )
     never = [row for row in rows if not row.possible]
     if never:
-        rows_have = "row has" if len(never) == 1 else "rows have"
-        lines.append(
-            f"> n: {len(never)} {rows_have} too few queries to establish anything, whatever is retrieved."
-        )
+        rows_have = counted(len(never), "row has", "rows have")
+        lines.append(f"> n: {rows_have} too few queries to establish anything, whatever is retrieved.")
     return lines

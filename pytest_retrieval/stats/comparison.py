@@ -201,7 +201,7 @@ class Comparison:
     def _why_undecidable(self) -> str:
         needed = changes_needed(self.threshold)
         if self.changed < needed:
-            return f"{self.changed} changed {'query' if self.changed == 1 else 'queries'}, {needed} needed"
+            return f"{counted(self.changed, 'changed query', 'changed queries')}, {needed} needed"
         return f"{self.resamples:,} sign patterns sampled, more needed"
 
     def _better_text(self) -> str:
