@@ -69,7 +69,8 @@ def repin(
     Raises
     ------
     InputError
-        A new measure looks deeper than the pinned rankings were kept.
+        A new measure looks deeper than the pinned rankings were kept, or a cell that is to be pinned has a
+        query without evidence.
     """
     by_group = groups(goldset)
     cells = {cell: pin for cell, pin in pins.cells.items() if cell not in gone}
@@ -85,6 +86,10 @@ def repin(
         faults = [fault for m in measures[subject] if (fault := depth_fault(m, chosen))]
         if faults:
             raise InputError(f"{subject}: {'; '.join(faults)}")
+        for cell in sorted(cell for cell in reported if cell.subject == subject):
+            lacking = [query_id for query_id in by_group.get(cell.stratum, ()) if query_id not in chosen]
+            if lacking:
+                raise InputError(f"{cell} was to be pinned, and there is no evidence of {listed(lacking, 5)}")
         lines = refreshed(goldset, chosen, measures[subject])
         evidence[subject] = lines
         replaced = {query_id for query_id, line in chosen.items() if line is new_lines.get(query_id)}

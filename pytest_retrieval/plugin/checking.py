@@ -12,7 +12,7 @@ from pytest_retrieval.gate.passages import cut_note
 from pytest_retrieval.gate.verdict import ERROR, STALE, Verdict
 from pytest_retrieval.plugin.bench import Bench
 from pytest_retrieval.plugin.items import GateItem, fail, skip
-from pytest_retrieval.plugin.payload import PAYLOAD, payload_of
+from pytest_retrieval.plugin.payload import FAILED, PAYLOAD, payload_of
 from pytest_retrieval.plugin.pinning import evidence, fault_of_depth, is_pinned
 from pytest_retrieval.plugin.whole import Seen, seen_of
 from pytest_retrieval.report.failure import failure
@@ -121,7 +121,9 @@ class Gate:
         rows = [row_of(name, verdict, "pinned" if pinned and not verdict.passes else "").plain()]
         self._node.stash[PAYLOAD] = payload_of(name, rows, cell=list(cell), pinned=pinned, **kept)
         properties = {"retrieval": verdict.status, "was": verdict.before, "now": verdict.after}
-        self._node.user_properties.extend((key, value) for key, value in properties.items() if value == value)
+        told = self._node.user_properties
+        told[:] = [entry for entry in told if entry[0] not in properties]  # of an earlier try
+        told.extend((key, value) for key, value in properties.items() if value == value)
 
     def _check_goldset(self) -> None:
         """Judge what no cell can see: that every cell is pinned, none has vanished, and must-queries hold."""
@@ -178,6 +180,7 @@ class Gate:
                 *session.goldsets.notes(name),
                 *(f"{name}: {note}" for note in (cut_note(spans) if spans is not None else ())),
                 *(note for of_subject in seen for note in of_subject.notes),
+                *self._ungated(subjects),
                 *(_unjudged(name, subject, reason) for subject, reason in unavailable.items()),
             ],
             stages=[row for of_subject in seen for row in of_subject.stages],
@@ -194,6 +197,24 @@ class Gate:
             each = "; ".join(f"{subject} is unavailable: {reason}" for subject, reason in unavailable.items())
             skip(f"{name}: nothing was judged: {each}")
 
+    def _ungated(self, subjects: Sequence[str]) -> list[str]:
+        """Return a note on the retrievers that the gold set does not gate: a broken one would not be seen."""
+        bench, name = self._bench, self._item.goldset
+        if all(bench.recorded(subject) for subject in subjects):
+            return []
+        declared = {*bench.goldset.subjects, *(cell.subject for cell in bench.pins.cells)}
+        try:
+            offered = [retriever for retriever in bench.session.names() if retriever not in declared]
+        except (RetrievalError, Unavailable):
+            return []  # the cells say so
+        if not offered:
+            return []
+        verb = "is" if len(offered) == 1 else "are"
+        return [
+            f"{name}: {listed(offered)} {verb} in the fixture `retrievers` and not gated; to gate one, add"
+            f" [subjects.{offered[0]}] with its measures to goldset.toml"
+        ]
+
     def _fail(self, text: str, cause: str = "") -> NoReturn:
         """Fail the test; a cause that another test told already is only named."""
         __tracebackhide__ = True
@@ -201,6 +222,7 @@ class Gate:
             told = self._session.told(cause, self._node.nodeid)
             if told != cause:
                 text = f"{self._item.goldset}: {self._item.cell or ''} {told}"
+        self._node.stash[FAILED] = text
         fail(text)
 
 

@@ -86,6 +86,12 @@ class Notes:
     gone: str = ""
     refused: str = ""
 
+    def forget_try(self) -> None:
+        """Forget what an earlier try of the test compared."""
+        self.planned, self.refused = None, ""
+        self.exploratory.clear()
+        self.looks.clear()
+
     def plain(self) -> dict[str, Any]:
         """Return the notes as JSON can hold them."""
         return {

@@ -14,13 +14,16 @@ from pytest_retrieval.plugin.checking import GATE
 from pytest_retrieval.plugin.ending import fail_session
 from pytest_retrieval.plugin.items import GateItem, skip
 from pytest_retrieval.plugin.ledger import Ledger
-from pytest_retrieval.plugin.payload import PAYLOAD, payload_of
+from pytest_retrieval.plugin.payload import FAILED, PAYLOAD, payload_of
 from pytest_retrieval.plugin.planning import Planning
 from pytest_retrieval.plugin.session import SESSION, Session
 from pytest_retrieval.plugin.tracebacks import Tracebacks
 from pytest_retrieval.plugin.xdist import Sharing, is_worker
 
 __all__ = ["start"]
+
+_OURS = frozenset({"gate", "goldset"})
+"""Parameters of our own: retrievers that differ by them are told apart by the gold set's name."""
 
 
 def start(
@@ -49,6 +52,7 @@ class Driving:
         self._session = session
         self._ledger = Ledger()
         self._selected = 0
+        self._hidden: dict[str, str] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -68,6 +72,11 @@ class Driving:
         except SettingsError as error:
             raise pytest.UsageError(str(error)) from error
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """Let fixtures of the project's own plugins take the place of ours, as those of a conftest do."""
+        fixtures.yield_to_project(session)
+
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Give tests their gold sets and gate tests their cells."""
         markers.generate(metafunc, self._session)
@@ -81,7 +90,9 @@ class Driving:
         if gated.problem:
             self._session.problems |= {gated.goldset, item.nodeid.partition("[")[0]}
         if gated.cell is not None:
-            self._session.owners.setdefault((gated.goldset, gated.cell), []).append(item.nodeid)
+            owners = self._session.owners.setdefault((gated.goldset, gated.cell), [])
+            if item.nodeid not in owners:  # overlapping arguments collect one item twice before pytest 9
+                owners.append(item.nodeid)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(
@@ -104,15 +115,31 @@ class Driving:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Remember which test runs."""
+        """Remember which test runs, and forget what an earlier try of it left behind."""
         self._session.begin(item)
+        keys: tuple[pytest.StashKey[Any], ...] = (PAYLOAD, FAILED, GATE)
+        for key in keys:
+            if key in item.stash:
+                del item.stash[key]
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
-        """Remember which fixture made a set of retrievers."""
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Generator[None, object, object]:
+        """Remember which value of which fixture a set of retrievers is: another value has other rankings.
+
+        The value may depend on every parameter of the test that asks for it, and below session scope on the
+        test itself.
+        """
         value = yield
         if fixturedef.argname == "retrievers":
-            self._session.retrievals.note_place(value, f"{fixturedef.baseid}::{fixturedef.func.__qualname__}")
+            item = self._session.item
+            callspec = getattr(item, "callspec", None)
+            indices = {} if callspec is None else callspec.indices
+            given = [f"{name}={indices[name]}" for name in sorted(indices.keys() - _OURS)]
+            asked_by = [] if request.scope == "session" else [item.nodeid.partition("[")[0]]
+            place = [fixturedef.baseid, fixturedef.func.__qualname__, *given, *asked_by]
+            self._session.retrievals.note_place(value, "::".join(place))
         return value
 
     @pytest.hookimpl(wrapper=True)
@@ -137,17 +164,28 @@ class Driving:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Let an item's payload ride on its report, which outlives a worker that crashes later."""
         report = yield
-        ended = report.when == "call" or (report.when == "setup" and report.skipped)
-        if ended and (_gate_item(item) is not None or PAYLOAD in item.stash):
+        ended = report.when == "call" or (report.when == "setup" and not report.passed)
+        gated = _gate_item(item)
+        if ended and (gated is not None or PAYLOAD in item.stash):
             payload = item.stash.get(PAYLOAD, payload_of(""))
-            report.retrieval = {**payload, "selected": self._selected}  # type: ignore[attr-defined]
+            failed = item.stash.get(FAILED, "")
+            if gated is not None and gated.cell is not None and report.skipped and not failed:
+                payload = {**payload, "unjudged": [gated.goldset, *gated.cell]}
+            report.retrieval = {  # type: ignore[attr-defined]
+                **payload, "selected": self._selected, "failed": failed
+            }  # fmt: skip
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take note of what an item of this process or of a worker reports."""
         payload: dict[str, Any] | None = getattr(report, "retrieval", None)
         if payload is not None and not is_worker(self._session.config):
-            self._ledger.add(report.nodeid, payload, payload["selected"])
+            is_last = report.outcome != "rerun"  # type: ignore[comparison-overlap]  # pytest-rerunfailures
+            self._ledger.add(report.nodeid, payload, payload["selected"], is_last=is_last)
+            if payload["failed"] and report.outcome in ("passed", "skipped"):
+                self._hidden[report.nodeid] = payload["failed"]
+            elif is_last:
+                self._hidden.pop(report.nodeid, None)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int | pytest.ExitCode) -> None:
@@ -156,7 +194,16 @@ class Driving:
         Only now is it known whether they can be written.
         """
         self._session.retrievals.close()
-        if is_worker(self._session.config) or not self._session.settings.pin:
+        if is_worker(self._session.config):
+            return
+        for nodeid, text in self._hidden.items():
+            fail_session(
+                session,
+                f"{nodeid.removesuffix(']')}-hidden]",
+                f"{text}\n\nthe gate failed this item, and the item did not end as failed: an xfail mark, a"
+                " skip or a caught exception hides it. Remove that; to accept a loss, pin it with a reason",
+            )
+        if not self._session.settings.pin:
             return
         if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             self._ledger.lines.append("pins not written: the session did not come to its end")
@@ -164,7 +211,7 @@ class Driving:
         kinds = [
             kind for kinds in self._session.config.hook.pytest_retrieval_measures() for kind in kinds or ()
         ]
-        failed = exitstatus != pytest.ExitCode.OK
+        failed = bool(self._hidden) or exitstatus != pytest.ExitCode.OK
         self._ledger.pin(self._session.goldsets, kinds, self._session.settings.reason, failed=failed)
         for nodeid, text in self._ledger.unwritten:
             fail_session(session, nodeid, text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_retrieval.model.goldset import GoldSet
     from pytest_retrieval.model.qrels import Qrels
 
-__all__ = ["is_ours", "place_of"]
+__all__ = ["is_ours", "place_of", "yield_to_project"]
 
 NO_RETRIEVERS = """\
 no fixture `retrievers` says what is under test. Define it in conftest.py:
@@ -37,6 +37,25 @@ NO_ITEMS = (
     "`gate` makes one item for each cell, which pytest does only for a fixture that a test function, or a"
     " method of a plain class, takes as an argument: not for a unittest.TestCase, and not by getfixturevalue"
 )
+
+
+def yield_to_project(session: pytest.Session) -> None:
+    """Let a fixture that a plugin of the project defines override ours of the same name.
+
+    pytest lets the plugin win that is registered last. Ours are registered when gold sets are found, after
+    the project's own plugins; a conftest wins in any case.
+    """
+    manager: Any = getattr(session, "_fixturemanager", None)
+    by_node: dict[str, dict[object, list[Any]]] = getattr(manager, "_arg2node2fixturedefs", {})
+    for nodes in by_node.values():  # pytest 9.2: the first definition at a node wins
+        nodes.get(session, []).sort(key=_is_defined_here)
+    by_name: dict[str, list[Any]] = getattr(manager, "_arg2fixturedefs", {})
+    for definitions in by_name.values():  # before: the last definition wins
+        definitions.sort(key=lambda definition: not _is_defined_here(definition))
+
+
+def _is_defined_here(definition: Any) -> bool:
+    return str(definition.func.__module__) == __name__
 
 
 def _chosen_now(request: pytest.FixtureRequest) -> Choice:

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["hint"]
 
-FIXTURES = ("gate", "goldset", "catalog", "queries", "qrels", "retrievers", "runs", "recordings", "compare")
+FIXTURES = (
+    "gate", "goldset", "catalog", "queries", "qrels", "retrievers", "runs", "recordings", "recorder",
+    "compare",
+)  # fmt: skip
 
 
 def hint(config: pytest.Config, name: object) -> str:

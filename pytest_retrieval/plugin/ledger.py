@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, final
 
-from pytest_retrieval.errors import FileError, RetrievalError, counted
+from pytest_retrieval.errors import FileError, RetrievalError, counted, listed
 from pytest_retrieval.files.pins import save_pins
 from pytest_retrieval.gate.cells import Cell, measures_of, slug
 from pytest_retrieval.gate.pin import Evidence
@@ -29,15 +29,26 @@ class Ledger:
 
     def __init__(self) -> None:
         self._payloads: dict[str, dict[str, Any]] = {}
+        self._ended: set[str] = set()
+        self._differing: dict[str, list[str]] = {}
         self._selected = 0
         self.lines: list[str] = []
         """What pinning did, for the summary."""
         self.unwritten: list[tuple[str, str]] = []
         """Tests whose pins could not be written, each with the reason."""
 
-    def add(self, nodeid: str, payload: dict[str, Any], selected: int) -> None:
-        """Take note of one item; `selected` is how many gate items its process was told to run."""
+    def add(self, nodeid: str, payload: dict[str, Any], selected: int, *, is_last: bool = True) -> None:
+        """Take note of one try of an item; the last one counts, and only it ends the item.
+
+        `selected` is how many gate items its process was told to run.
+        """
+        before = _lines(self._payloads.get(nodeid, {}))
+        differing = [q for q, line in _lines(payload).items() if before.get(q, line) != line]
+        if differing:
+            self._differing[nodeid] = differing
         self._payloads[nodeid] = payload
+        if is_last:
+            self._ended.add(nodeid)
         self._selected = max(self._selected, selected)
 
     @property
@@ -65,8 +76,16 @@ class Ledger:
             for payload in self._payloads.values()
             for row in map(ReplyRow.from_plain, payload.get("replies", ()))
         }
+        unjudged: dict[str, list[Cell]] = {}
+        for name, *cell in filter(None, (payload.get("unjudged") for payload in self._payloads.values())):
+            unjudged.setdefault(name, []).append(Cell(*cell))
+        skipped = [
+            f"not judged: {counted(len(cells), 'cell', 'cells')} of {name} collected and skipped:"
+            f" {listed(cells, 5)}"
+            for name, cells in unjudged.items()
+        ]
         of_cells, of_stages = table(list(rows.values())), stage_table(list(stages.values()))
-        return [*of_cells, *of_stages, *reply_table(list(replies.values())), *notes, *self.lines]
+        return [*of_cells, *of_stages, *reply_table(list(replies.values())), *skipped, *notes, *self.lines]
 
     def pin(self, goldsets: GoldSets, kinds: Sequence[MeasureKind], reason: str, *, failed: bool) -> None:
         """Write the pins of every gold set that reported, if every selected item did.
@@ -76,9 +95,17 @@ class Ledger:
         if self.is_empty:
             self.lines.append("nothing pinned: no gate test was selected")
             return
-        if len(self._payloads) < self._selected:
+        for nodeid, queries in self._differing.items():
+            self._not_written(
+                f"pins not written: {nodeid} was tried more than once, and its tries retrieved different"
+                f" results for {listed(queries, 5)}; let `retrievers` return the same object to every try"
+                ' (@pytest.fixture(scope="session")), or measure the noise with --retrieval-repeats',
+                self._payloads[nodeid]["goldset"],
+            )
+            return
+        if len(self._ended) < self._selected:
             text = (
-                f"pins not written: {len(self._payloads)} of"
+                f"pins not written: {len(self._ended)} of"
                 f" {counted(self._selected, 'selected gate item', 'selected gate items')} reported"
             )
             if failed:
@@ -143,6 +170,11 @@ class Ledger:
         if changes or also:
             save_pins(goldsets.home(name), pins)
         self.lines += [*_told(name, changes, also), *_noisy(noise)]
+
+
+def _lines(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return query → line of evidence that a payload carries."""
+    return {line["query_id"]: line for line in payload.get("evidence", ())}
 
 
 def _noisy(noise: Mapping[Cell, tuple[float | None, int | None]]) -> list[str]:

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-__all__ = ["PAYLOAD", "payload_of"]
+__all__ = ["FAILED", "PAYLOAD", "payload_of"]
+
+FAILED: pytest.StashKey[str] = pytest.StashKey()
+"""What the gate said when it failed an item, in the item's stash; empty while it has not."""
 
 PAYLOAD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 """What an item tells, in the item's stash."""

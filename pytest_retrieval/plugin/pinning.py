@@ -70,11 +70,15 @@ def evidence(bench: Bench, verdict: Verdict, *, pinned: bool) -> dict[str, Any]:
     if not session.settings.pin or not verdict.can_be_pinned:
         return {}
     goldset = bench.goldset
-    members = groups(goldset)[cell.stratum]
-    fresh = [query for query in members if session.is_fresh((goldset.name, cell.subject, query))]
-    lines = evidence_of(goldset, bench.run(cell.subject), bench.measures(cell.subject), fresh)
+    run, measures = bench.run(cell.subject), bench.measures(cell.subject)
+    lines = session.evidence(
+        (goldset.name, cell.subject),
+        run,
+        lambda: evidence_of(goldset, run, measures, goldset.gated_queries),
+    )
     accepted = _accepted(bench, cell)
-    kept = {"evidence": [line.plain() for line in lines.values()], "accepted": accepted}
+    of_cell = [lines[query].plain() for query in groups(goldset)[cell.stratum]]
+    kept = {"evidence": of_cell, "accepted": accepted}
     if pinned and (verdict.status == UNPINNED or verdict.is_new or accepted):
         number, bands = bench.noise(cell.subject)
         kept["noise"] = [bands.get(cell, 0.0), number] if number else [None, None]

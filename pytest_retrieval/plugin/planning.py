@@ -99,8 +99,10 @@ class Planning:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Remember which test runs."""
+        """Remember which test runs, and forget what an earlier try of it compared."""
         self._node = item
+        if NOTES in item.stash:
+            item.stash[NOTES].forget_try()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:

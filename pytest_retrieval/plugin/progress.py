@@ -23,7 +23,8 @@ def progress(config: pytest.Config, title: str, total: int) -> Iterator[Callable
     Nothing is printed in a worker process, without a terminal, or in the first second.
     """
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is None or hasattr(config, "workerinput") or not reporter.isatty or config.option.verbose < 0:
+    terminal_less = reporter is None or not getattr(reporter, "isatty", False)
+    if terminal_less or hasattr(config, "workerinput") or config.getoption("verbose", 0) < 0:
         yield lambda: None
         return
     from tqdm import tqdm

@@ -133,6 +133,7 @@ class Retrievals:
                     run_async=self._loop.wait,
                     on_query=step,
                     show_text=bool(self._config.getini("retrieval_show_text")),
+                    passes=(pytest.exit.Exception,),
                 )
             except pytest.skip.Exception as skipped:  # pytest's way to say what `Unavailable` says
                 raise Unavailable(str(skipped.msg)) from skipped

@@ -28,6 +28,7 @@ from pytest_retrieval.retrievers.telling import told
 
 if TYPE_CHECKING:
     from pytest_retrieval.gate.cells import Cell
+    from pytest_retrieval.gate.pin import Evidence
     from pytest_retrieval.gate.verdict import Verdict
     from pytest_retrieval.measures.rank import MeasureKind
     from pytest_retrieval.model.run import Run
@@ -74,7 +75,6 @@ class Session:
         self._item: pytest.Item | None = None
         self._kept: dict[tuple[object, ...], tuple[object, Any]] = {}
         self._told: dict[str, str] = {}
-        self._sent: set[tuple[str, ...]] = set()
 
     @cached_property
     def settings(self) -> Settings:
@@ -192,10 +192,21 @@ class Session:
             raise RetrieverError(str(error.msg)) from error
         except pytest.skip.Exception as error:
             raise Unavailable(str(error.msg)) from error
-        except RetrievalError:
+        except (RetrievalError, pytest.exit.Exception):
             raise
         except (Exception, SystemExit) as error:
             raise RetrieverError(f"the fixture `{name}` could not be made: {told(error)}") from error
+
+    def names(self) -> list[str]:
+        """Return the names that the fixture `runs` offers; nothing is retrieved for that.
+
+        Raises
+        ------
+        RetrieverError, Unavailable
+            A fixture of the project's failed on the way.
+        """
+        runs = self.fixture("runs")
+        return sorted(map(str, runs)) if isinstance(runs, Mapping) else []
 
     def run(self, subject: str) -> object:
         """Return what the fixture `runs` holds for a subject.
@@ -240,6 +251,12 @@ class Session:
         """Return what is wrong with a run, looked for once."""
         return self._once(("fault", *key), run, find)
 
+    def evidence(
+        self, key: tuple[str, ...], run: Run, make: Callable[[], Mapping[str, Evidence]]
+    ) -> Mapping[str, Evidence]:
+        """Return the evidence that pinning a run would keep, made once."""
+        return self._once(("evidence", *key), run, make)
+
     def noise(
         self, key: tuple[str, ...], run: Run, measure: Callable[[], tuple[int, Mapping[Cell, float]]]
     ) -> tuple[int, Mapping[Cell, float]]:
@@ -267,13 +284,6 @@ class Session:
             f"{lines[0]}: {lines[1].strip()}" if len(lines) > 1 and _HEADLINE.search(lines[0]) else lines[0]
         )
         return f"failed for the same cause as {first}: {short}"
-
-    def is_fresh(self, key: tuple[str, ...]) -> bool:
-        """Return whether the evidence of a query has not left this process yet; it does so once."""
-        if key in self._sent:
-            return False
-        self._sent.add(key)
-        return True
 
 
 SESSION: pytest.StashKey[Session] = pytest.StashKey()

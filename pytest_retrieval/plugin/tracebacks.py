@@ -28,7 +28,7 @@ class Tracebacks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
         """Take our frames out of the error before anybody prints it."""
-        if call.excinfo is None or item.config.getoption("fulltrace"):
+        if call.excinfo is None or item.config.getoption("fulltrace", False):
             return
         error = call.excinfo.value
         if isinstance(error, RetrievalError):

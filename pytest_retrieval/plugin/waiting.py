@@ -46,9 +46,20 @@ class Loop:
         return value
 
     def close(self) -> None:
-        """Stop the loop, if it was started."""
+        """End what still runs on the loop, as `asyncio.run` does, and stop it, if it was started."""
         if self._loop is None or self._thread is None:
             return
+        import asyncio
+
+        async def end(loop: asyncio.AbstractEventLoop) -> None:
+            tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await loop.shutdown_asyncgens()
+            await loop.shutdown_default_executor()
+
+        asyncio.run_coroutine_threadsafe(end(self._loop), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -28,6 +28,7 @@ def retrieve(
     run_async: Await | None = None,
     on_query: Callable[[], object] = lambda: None,
     show_text: bool = True,
+    passes: tuple[type[BaseException], ...] = (),
 ) -> Run:
     """Ask a retriever every query and return its rankings.
 
@@ -50,6 +51,9 @@ def retrieve(
         Called after each query.
     show_text
         Whether a message may hold a query's text; an exception's own text is then cleared of it too.
+    passes
+        Exceptions that are not the retriever's failure and reach the caller as they are, such as the one by
+        which a test runner is told to end.
 
     Raises
     ------
@@ -66,17 +70,18 @@ def retrieve(
     if run_async is None:
         with _one_loop() as wait:
             return retrieve(
-                retriever, queries, k, name=name, run_async=wait, on_query=on_query, show_text=show_text
-            )
+                retriever, queries, k, name=name, run_async=wait, on_query=on_query, show_text=show_text,
+                passes=passes,
+            )  # fmt: skip
     named, name = name, name or "the retriever"
-    search = _search(retriever, name, run_async)
+    search = _search(retriever, name, run_async, passes)
     rankings: dict[str, Any] = {}
     stages: dict[str, dict[str, Any]] = {}
     told_of: dict[str, dict[str, dict[str, Any]]] = {}
     try:
         for query_id, text in queries.items():
             try:
-                answer = _ask(search, name, query_id, text, k, run_async)
+                answer = _ask(search, name, query_id, text, k, run_async, passes)
                 place = _place(name, query_id, text)
                 staged = {
                     stage: _unpacked(found, f"{place}, stage {stage!r}")
@@ -145,7 +150,9 @@ def _one_loop() -> Iterator[Await]:
         yield wait
 
 
-def _search(retriever: object, name: str, run_async: Await) -> Callable[..., Any]:
+def _search(
+    retriever: object, name: str, run_async: Await, passes: tuple[type[BaseException], ...]
+) -> Callable[..., Any]:
     """Return the function to ask, making the retriever first where a factory stands for it."""
     if isinstance(retriever, Unavailable):
         raise retriever
@@ -154,6 +161,8 @@ def _search(retriever: object, name: str, run_async: Await) -> Callable[..., Any
             made = retriever()
             retriever = run_async(made) if inspect.isawaitable(made) else made
         except Unavailable:
+            raise
+        except passes:
             raise
         except (Exception, SystemExit) as error:  # a program's way to say that it failed
             raise RetrieverError(f"the factory of {name} raised {told(error)}") from error
@@ -185,7 +194,15 @@ def _is_factory(function: Callable[..., Any]) -> bool:
     return not needed and sum(parameter.kind in positional for parameter in parameters) < 2
 
 
-def _ask(search: Callable[..., Any], name: str, query_id: str, text: str, k: int, run_async: Await) -> Any:
+def _ask(
+    search: Callable[..., Any],
+    name: str,
+    query_id: str,
+    text: str,
+    k: int,
+    run_async: Await,
+    passes: tuple[type[BaseException], ...],
+) -> Any:
     place = _place(name, query_id, text)
     try:
         answer = search(text, k)
@@ -195,6 +212,8 @@ def _ask(search: Callable[..., Any], name: str, query_id: str, text: str, k: int
             return {part: _as_list(value) for part, value in answer.items()}
         answer = _as_list(answer)
     except Unavailable:
+        raise
+    except passes:
         raise
     except (Exception, SystemExit) as error:
         raise RetrieverError(f"{place} raised {told(error)}") from error

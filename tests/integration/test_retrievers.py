@@ -210,7 +210,7 @@ def test_async_retrievers_work_while_a_loop_runs(pinned):
 
 def test_the_loop_of_async_retrievers_ends_with_the_session(pinned):
     pinned.write("conftest.py", HEAD + LOOP_BOUND + FIXTURE % "make" + LOOP_ENDS)
-    result = pinned.run_apart("-W", "error")
+    result = pinned.run_apart("-W", "error", "-p", "no:rerunfailures")  # which keeps a thread under xdist
     result.assert_outcomes(passed=4)
     result.stdout.fnmatch_lines(["threads at the end: 1"])
 
